@@ -319,6 +319,7 @@ static const luaL_Reg core_functions[] = {
     {"scorer_list", bind_scorer_list},
     {"script_place", core_script_place},
     {"set_tostring", core_set_tostring},
+    {"show_graph", bind_show_graph},
     {"signals", core_signals},
     {"simulation", bind_simulation_new},
     {"sqlite_write", bind_sqlite_write},

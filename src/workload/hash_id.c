@@ -3,17 +3,25 @@
 #include "base/hash.h"
 #include "base/number.h"
 
+uint64_t blis__hash_id_of_integer(int64_t number) {
+  return (uint64_t)number & INT64_MAX;
+}
+
+uint64_t blis__hash_id_of_text(blis_slice text) {
+  int64_t number;
+  return blis_parse_int64(text, &number) == BLIS_NUMBER_OK
+             ? blis__hash_id_of_integer(number)
+             : blis_hash64(text.data, text.length, 1) & INT64_MAX;
+}
+
 blis_status blis__hash_id(blis_json_value value, uint64_t *key, blis_error *error) {
-  uint64_t bits;
   if (blis_json_type_of(value) == BLIS_JSON_TEXT) {
     blis_slice text;
-    int64_t number;
     BLIS_TRY(blis_json_text(value, &text, error));
-    bool is_number = blis_parse_int64(text, &number) == BLIS_NUMBER_OK;
-    bits = is_number ? (uint64_t)number : blis_hash64(text.data, text.length, 1);
+    *key = blis__hash_id_of_text(text);
   } else {
-    BLIS_TRY(blis_json_id64(value, &bits, error));
+    BLIS_TRY(blis_json_id64(value, key, error));
+    *key &= INT64_MAX;
   }
-  *key = bits & INT64_MAX;
   return BLIS_OK;
 }

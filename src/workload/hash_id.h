@@ -18,4 +18,10 @@
  */
 BLIS_MUSTUSE blis_status blis__hash_id(blis_json_value value, uint64_t *key, blis_error *error);
 
+/* Computes the key of a text: that of its number, or of its bytes if it is no integer. */
+uint64_t blis__hash_id_of_text(blis_slice text);
+
+/* Computes the key of an integer; negative integers stand for the upper half of 64 bits. */
+uint64_t blis__hash_id_of_integer(int64_t number);
+
 #endif

@@ -9,6 +9,7 @@ local importers = {
   ["aiperf-records"] = "blis.traffic.importers.aiperf_records",
   ["aiperf-turns"] = "blis.traffic.importers.aiperf_turns",
   ["genai-perf"] = "blis.traffic.importers.genai_perf",
+  ["mooncake-delta"] = "blis.traffic.importers.mooncake_delta",
 }
 table.move({ "aiperf-records", "genai-perf" }, 1, 2, #format_names + 1, format_names)
 

@@ -267,7 +267,8 @@ local generator = {
 
 local graph_formats = {}
 for i, format in ipairs(core.graph_formats()) do graph_formats[i] = format.name end
-graph_formats[#graph_formats + 1] = "aiperf-turns" -- in Lua: importers of blis.config.trace
+-- In Lua: importers of blis.config.trace.
+table.move({ "mooncake-delta", "aiperf-turns" }, 1, 2, #graph_formats + 1, graph_formats)
 
 local graph_group = "Session graphs"
 

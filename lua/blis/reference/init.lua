@@ -20,7 +20,7 @@ local files = {
   "policy/definition", "meta/policy_specs",
   "feature/queue/read", "policy/listening",
   "init", "engine/latency", "catalogue/init", "units", "traffic/workload", "traffic/graphs",
-  "traffic/trace", "traffic/trace_formats",
+  "traffic/trace", "traffic/trace_formats", "traffic/trace_file",
   "meta/figures", "results/result", "results/file", "timeline/init", "plot/init", "charts/init",
   "results/series",
   "results/slo",

@@ -72,7 +72,7 @@ local function factory_of(given, path, read)
       end
     end, function(check) check_model = check end
   end
-  for i = 1, #given do
+  for i = 1, read.file and 0 or #given do -- graphs of a file have been checked
     errors.located(core.check_graph, given[i], path, i)
     check_start(given[i], path, i, read.starter)
   end
@@ -158,8 +158,8 @@ function graphs.is_file(value)
 end
 
 --- Session graphs of a file, to be looked at and to be played: formats weka, agentic-mooncake,
---- mooncake-delta, applied-compute, sharegpt and spans (docs/agents.md). A path may be that of a
---- folder with a weka corpus.
+--- mooncake-delta, applied-compute, sharegpt, spans, and aiperf-turns (docs/agents.md). A path may
+--- be that of a folder with a weka corpus.
 --- `workload = { graphs = that }` plays them.
 ---@param path string
 ---@param options? blis.GraphFileOptions
@@ -263,6 +263,7 @@ function graphs.read(given, path, defaults)
     seed = values.seed or defaults.seed,
   }
   for _, name in ipairs(play_options) do read[name] = values[name] end
+  read.file = file
   if file and core.is_graph_file(file) then
     read.graphs = file
     read.check_models = function(check)
@@ -282,9 +283,9 @@ end
 
 --- Notes for users.
 function graphs.notes(spec)
-  local is_file = core.is_graph_file(spec.graphs)
-  local notes = is_file and spec.graphs:notes() or {}
-  if is_file and spec.starter and spec.graphs:about().has_starts then
+  local file = spec.file
+  local notes = file and file:notes() or {}
+  if file and spec.starter and file:about().has_starts then
     notes[#notes + 1] = ("recorded start times of graphs are ignored, because %s is set")
       :format(spec.starter)
   end

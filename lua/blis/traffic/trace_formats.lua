@@ -2,8 +2,8 @@
 --- A run that reads no such file does not load this module.
 local core = require "blis.core"
 local errors = require "blis.errors"
-local json = require "blis.json"
 local schema = require "blis.config.schema"
+local trace_file = require "blis.traffic.trace_file"
 local trace_section = require "blis.config.trace"
 local workload_section = require "blis.config.workload"
 
@@ -92,46 +92,6 @@ function trace_formats.rows()
   return core.printable(rows)
 end
 
--- Files.
-
---- A file that a format reads.
----@class blis.TraceFile
----@field path string
----@field options table the options to read it, such as limit and hash_block_tokens
----@field null any what null is in JSON
-local file_methods = { null = json.null }
-file_methods.__index = file_methods
-
---- for line, number in file:lines() do. Compressed files are unpacked.
----@return fun(): string?, integer?
-function file_methods:lines() return core.file_lines(self.path, false) end
-
---- for object, number in file:json_lines() do. NaN and Infinity are read as NaN, null as
---- file.null; integers beyond 64 bits keep their low bits.
----@return fun(): any, integer?
-function file_methods:json_lines() return core.file_lines(self.path, true) end
-
---- The whole file as one JSON text.
----@return any
-function file_methods:json() return core.json_read(core.unpacked(self.path), self.path) end
-
---- Tokens of a text of so many bytes: 4 bytes per token.
----@param bytes integer
----@return integer
-function file_methods.tokens_of_bytes(_, bytes) return (bytes + 3) // 4 end
-
---- Raises an error with the place: "requests.log:12: tokens is missing".
----@param line integer? nil: the whole file
----@param message string for string.format
-function file_methods:fail(line, message, ...)
-  local place = line and ("%s:%d"):format(self.path, line) or self.path
-  errors.raise("parse", place .. ": " .. message:format(...))
-end
-
-local function open(path, options)
-  return setmetatable({ path = path, options = options }, file_methods)
-end
-
 --- The format of a file: the one that options name, or the first one of candidates that recognizes
 --- it; nil without one.
 local function find(path, wanted, returns, candidates)
@@ -186,9 +146,9 @@ end
 
 -- Content.
 
---- The tables of a file as a list.
-local function collect(format, path, options, limit)
-  local result = format.read(open(path, options))
+--- The tables that a format has read, as a list.
+local function collect(format, file, limit)
+  local path, result = file.path, format.read(file)
   if type(result) ~= "table" and type(result) ~= "function" then
     errors.invalid("%s: read of format '%s' returned %s, expected a list or a function", path,
       format.name, errors.show(result))
@@ -248,7 +208,7 @@ end
 ---@param options table
 ---@return blis.Workload
 function trace_formats.read_rows(format, path, options)
-  local list = collect(format, path, options, options.limit or 0)
+  local list = collect(format, trace_file.new(path, options), options.limit or 0)
   order(list, "arrival_us", path)
   local name, i = path:match "[^/]*$", 0
   return core.workload_of_function(function()
@@ -263,17 +223,19 @@ local graph_methods = {}
 graph_methods.__index = graph_methods
 
 function graph_methods:about()
-  local requests = 0
-  for _, graph in ipairs(self.graphs) do requests = requests + #graph end
-  return { format = self.format, graphs = #self.graphs, requests = requests,
+  return { format = self.format, graphs = #self.graphs, requests = self.requests,
     has_starts = self.has_starts }
 end
 
 function graph_methods:list(count)
-  return table.move(self.graphs, 1, math.min(count or #self.graphs, #self.graphs), 1, {})
+  local list = {}
+  for i = 1, math.min(count or #self.graphs, #self.graphs) do
+    list[i] = core.show_graph(self.graphs[i], self.path, i)
+  end
+  return list
 end
 
-function graph_methods.notes() return {} end
+function graph_methods:notes() return table.move(self.given_notes, 1, #self.given_notes, 1, {}) end
 
 function graph_methods:__len() return #self.graphs end
 
@@ -296,16 +258,10 @@ end
 ---@return boolean
 function trace_formats.are_graphs(value) return getmetatable(value) == graph_methods end
 
---- The session graphs of a file.
----@param format blis.TraceFormatOptions
----@param path string
----@param options table
----@return blis.ReadGraphs
-function trace_formats.read_graphs(format, path, options)
-  local list = collect(format, path, options, options.limit or 0)
+--- The starts of graphs, of which all have one or none.
+local function order_starts(list, path)
   local with_start = 0
-  for i, graph in ipairs(list) do
-    errors.located(core.check_graph, graph, path, i)
+  for _, graph in ipairs(list) do
     if graph.start_us ~= nil then with_start = with_start + 1 end
   end
   if with_start ~= 0 and with_start ~= #list then
@@ -313,8 +269,25 @@ function trace_formats.read_graphs(format, path, options)
       path, with_start, #list))
   end
   if with_start > 0 then order(list, "start_us", path) end
-  return setmetatable({ graphs = list, format = format.name, has_starts = with_start > 0 },
-    graph_methods)
+  return with_start > 0
+end
+
+--- The session graphs of a file.
+---@param format blis.TraceFormatOptions
+---@param path string
+---@param options table
+---@return blis.ReadGraphs
+function trace_formats.read_graphs(format, path, options)
+  local file = trace_file.new(path, options)
+  local limit = options.limit or 0
+  local list = collect(format, file, 0)
+  for i, graph in ipairs(list) do errors.located(core.check_graph, graph, path, i) end
+  local has_starts = order_starts(list, path)
+  if limit > 0 then list = table.move(list, 1, math.min(limit, #list), 1, {}) end
+  local requests = 0
+  for _, graph in ipairs(list) do requests = requests + #graph end
+  return setmetatable({ graphs = list, requests = requests, format = format.name, path = path,
+    has_starts = has_starts, given_notes = trace_file.notes(file) }, graph_methods)
 end
 
 return trace_formats

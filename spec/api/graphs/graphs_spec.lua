@@ -441,7 +441,7 @@ describe("session graphs", function()
     says(of(with { after = "x" }), "after is the string 'x'")
     says(of(with { extends = true }), "extends is true; expected a request above this one, or")
     says(of(with { after = 1, prefix_group = "g" }), "prefix_group is for requests that begin")
-    says(of(with { prompt_tokens = 0 }), "prompt_tokens is 0; at least 1 is needed")
+    says(of(with { prompt_tokens = -1 }), "prompt_tokens is -1; expected an integer from 0 to")
     says(of(with { prompt_tokens = 1.5 }),
       "prompt_tokens is 1.5; expected an integer from 0 to 1000000000")
     says(of { { node, [3] = node } }, "workload.graphs[1]: request 3 comes after a gap")
@@ -451,6 +451,16 @@ describe("session graphs", function()
     says(of { { prefix_tokens = 9, node } }, "prefix_tokens needs prefix_group")
     says(of { { prefix_group = "g", node } }, "prefix_group needs prefix_tokens")
     says(of(with { after = 1, prompt_tokens = 1000000000 }), "at most 1000000000 are allowed")
+    local function hashed(ids, more)
+      return of { { { prompt_tokens = 1024, output_tokens = 1, hash_ids = ids,
+        hash_block_tokens = more } } }
+    end
+    says(hashed(7), "graphs[1][1]: hash_ids is 7; expected a list of integers or strings")
+    says(hashed { 1, 2.5 }, "item 2 of hash_ids is 2.5; expected an integer or a string")
+    says(hashed { a = 1 }, "hash_ids is a list, and the string 'a' is no place of it")
+    says(hashed { 1, 2, 3, 4 }, "hash_ids has 4 ids; a prompt of 1024 tokens has at most 3")
+    says(hashed({ 1 }, 0), "hash_block_tokens is 0; at least 1 is needed")
+    says(of(with { after = 1, hash_ids = { 1 } }), "hash_ids is for requests that begin a context")
     says(of(with { background = 1 }), "background is 1; expected true or false")
     says(of { { { id = "a", prompt_tokens = 1, output_tokens = 1 },
       { id = "a", prompt_tokens = 1, output_tokens = 1 } } }, "an id that no other request")
@@ -483,5 +493,29 @@ describe("session graphs", function()
       think_time = function() return 1 end }
     says(small.message_of(blis.run, spec), "write delay_us there")
     says(small.message_of(blis.workload, { graphs = { { node } } }), "cannot be listed beforehand")
+  end)
+
+  it("share the blocks that their hash ids identify", function()
+    local function graph(start_us, prompt, ids, block)
+      return { start_us = start_us, { prompt_tokens = prompt, output_tokens = 30, hash_ids = ids,
+        hash_block_tokens = block }, { after = 1, prompt_tokens = 0, output_tokens = 2 } }
+    end
+    local cached = {}
+    local list = {
+      graph(0, 1100, { 7, "x", 9 }), -- the last block is not full
+      graph(1e7 // 1, 1100, { "7", "x", 9 }),
+      graph(2e7 // 1, 1024, { 7, "x" }),
+      graph(3e7 // 1, 1100, { 7, 8 }),
+      graph(4e7 // 1, 1100, { 7, "x" }, 256), -- other content than the first blocks of 512
+      graph(5e7 // 1, 512, { math.mininteger + 7 }),
+    }
+    local result = run({ graphs = list }, { cluster = { instances = 1, block_size = 16 },
+      routing = blis.router { name = "see", route = function(_, instances)
+        cached[#cached + 1] = instances[1].cached_tokens
+        return 1
+      end } })
+    assert.equal(12, result.completed)
+    -- Of the second requests, all full blocks: the prompt and the response of the first.
+    assert.same({ 0, 1120, 1024, 1120, 1024, 1040, 512, 1120, 0, 1120, 512, 528 }, cached)
   end)
 end)

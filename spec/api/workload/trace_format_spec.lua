@@ -185,7 +185,7 @@ describe("results of AIPerf and GenAI-Perf", function()
       .. '{"texts":["1234"],"output_length":4,"delay":500}]}\n')
     local list = found.list
     assert.equal("aiperf-turns", found.about.format)
-    assert.same({ "s", 2, 1, 4, 500000 }, { list[1].name, list[1][1].prompt_tokens,
+    assert.same({ "s", 2, 2 + 3 + 1, 4, 500000 }, { list[1].name, list[1][1].prompt_tokens,
       list[1][2].prompt_tokens, list[1][2].output_tokens, list[1][2].delay_us })
     says(graph_message '{"session_id":"s","turns":[{"text":"a"}]}\n',
       ":1: key 'turns[0].output_length': is missing; AIPerf leaves it to the server")

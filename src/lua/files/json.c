@@ -198,22 +198,27 @@ void bind_open_json(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Pushes an integer; one beyond 64 bits, which only a lenient parser accepts, by its low bits. */
-static void push_integer(lua_State *L, blis_json_value value) {
-  int64_t integer = 0;
+/*
+ * Pushes a real number. Only a lenient parser accepts a number that is not finite, and an integer
+ * of 2^63 or more, such as a hash. Such an integer keeps its low 62 bits, so that different hashes
+ * remain different, and is at least 2^62, so that it is not a plausible count.
+ */
+static void push_real(lua_State *L, blis_json_value value) {
+  double number = 0;
   uint64_t bits = 0;
-  blis_error error = {0};
-  if (blis_json_int64(value, INT64_MIN, INT64_MAX, &integer, NULL) != BLIS_OK) {
-    check_status(L, blis_json_id64(value, &bits, &error), &error);
-    integer = (int64_t)bits;
+  if (blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) != BLIS_OK) {
+    lua_pushnumber(L, (lua_Number)NAN);
+  } else if (number >= 0x1p63 && blis_json_id64(value, &bits, NULL) == BLIS_OK) {
+    lua_pushinteger(L, (lua_Integer)((bits & (INT64_MAX / 2)) | (INT64_MAX / 2 + 1)));
+  } else {
+    lua_pushnumber(L, number);
   }
-  lua_pushinteger(L, integer);
 }
 
 /* Pushes a value. The parser limits the nesting, so this recursion is bounded. */
 void push_json_value(lua_State *L, blis_json_value value) {
-  double number = 0;
   bool flag = false;
+  int64_t integer = 0;
   blis_slice text = {0};
   blis_error error = {0};
   luaL_checkstack(L, 4, "JSON nested too deeply");
@@ -223,13 +228,11 @@ void push_json_value(lua_State *L, blis_json_value value) {
     lua_pushboolean(L, flag);
     return;
   case BLIS_JSON_INTEGER:
-    push_integer(L, value);
+    check_status(L, blis_json_int64(value, INT64_MIN, INT64_MAX, &integer, &error), &error);
+    lua_pushinteger(L, integer);
     return;
   case BLIS_JSON_REAL:
-    /* Only a lenient parser accepts a number that is not finite. */
-    lua_pushnumber(L, blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) == BLIS_OK
-                          ? number
-                          : (lua_Number)NAN);
+    push_real(L, value);
     return;
   case BLIS_JSON_TEXT:
     check_status(L, blis_json_text(value, &text, &error), &error);

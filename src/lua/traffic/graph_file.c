@@ -127,7 +127,7 @@ static void push_node(lua_State *L, const blis_graph *graph, uint32_t index,
   lua_setfield(L, -2, "after");
 }
 
-static void push_graph(lua_State *L, const blis_graph *graph, const blis_intern *strings) {
+void push_graph(lua_State *L, const blis_graph *graph, const blis_intern *strings) {
   lua_createtable(L, (int)graph->node_count, 2);
   set_field_text(L, "name", strings, graph->name);
   if (graph->start_us >= 0) {

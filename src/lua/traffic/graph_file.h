@@ -23,6 +23,9 @@ int bind_graph_file_new(lua_State *L);
 /* graph_formats(): { { name =, summary =, needs = }, ... } */
 int bind_graph_formats(lua_State *L);
 
+/* Pushes a graph as a list of requests; strings are those of the graph. */
+void push_graph(lua_State *L, const blis_graph *graph, const blis_intern *strings);
+
 /* Returns the graph file at index, or NULL if the value is something else. */
 blis_graph_file *bind_graph_file_at(lua_State *L, int index);
 

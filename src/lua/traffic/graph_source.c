@@ -3,7 +3,6 @@
 #include "lua/bind/bind.h"
 #include "lua/traffic/distribution.h"
 #include "lua/traffic/graph_file.h"
-#include "lua/traffic/graph_table.h"
 
 typedef struct graph_call {
   bind_graphs *graphs;
@@ -20,8 +19,7 @@ static int ask_graph(lua_State *L) {
   lua_call(L, 1, 1);
   call->done = lua_isnil(L, -1);
   if (!call->done) {
-    *call->graph =
-        check_graph(L, lua_gettop(L), "graphs", self->count, &self->builder, self->strings);
+    *call->graph = check_graph(L, lua_gettop(L), "graphs", self->count, &self->maker);
   }
   return 0;
 }
@@ -72,12 +70,13 @@ static blis_graph_feed check_feed(lua_State *L, int index, bind_graphs *graphs) 
         .next = next_graph,
         .rewind = opt_field_boolean(L, index, "can_repeat", false) ? rewind_graphs : NULL,
         .state = graphs,
-        .strings = graphs->strings};
+        .strings = graphs->maker.strings};
   }
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  check_status(L, blis_graph_file_open_again(known, &alloc, graphs->strings, &graphs->file, &error),
-               &error);
+  check_status(
+      L, blis_graph_file_open_again(known, &alloc, graphs->maker.strings, &graphs->file, &error),
+      &error);
   return blis_graph_file_feed(graphs->file);
 }
 
@@ -105,11 +104,7 @@ void check_graphs(lua_State *L, int index, bind_hooks *hooks, bind_graphs *graph
     play.arrival = &arrival;
   }
   graphs->hooks = hooks;
-  blis_graph_builder_init(&graphs->builder, &alloc);
-  graphs->strings = blis_intern_new(&alloc);
-  if (graphs->strings == NULL) {
-    check_status(L, BLIS_ERR_NOMEM, NULL);
-  }
+  bind_graph_maker_init(L, &graphs->maker);
   const blis_graph_feed feed = check_feed(L, index, graphs);
   blis_error error = {0};
   check_status(L, blis_graph_player_new(&alloc, &feed, &play, &graphs->player, &error), &error);
@@ -119,9 +114,6 @@ void check_graphs(lua_State *L, int index, bind_hooks *hooks, bind_graphs *graph
 void bind_graphs_close(bind_graphs *graphs) {
   blis_graph_player_free(graphs->player);
   blis_graph_file_close(graphs->file);
-  if (graphs->builder.alloc.fn != NULL) {
-    blis_graph_builder_deinit(&graphs->builder);
-  }
-  blis_intern_free(graphs->strings);
+  bind_graph_maker_close(&graphs->maker);
   *graphs = (bind_graphs){0};
 }

@@ -6,6 +6,7 @@
 #include <lua.h>
 
 #include "lua/bind/hook.h"
+#include "lua/traffic/graph_table.h"
 #include "workload/graph/player.h"
 
 /* Must be zeroed before use, and must not move after push_graphs. */
@@ -13,8 +14,7 @@ typedef struct bind_graphs {
   bind_hooks *hooks; /* hooks of the run; NULL = graphs are unavailable */
   int function;      /* index of the function in the anchor; 0 = none */
   lua_Integer count; /* requested number of graphs */
-  blis_graph_builder builder;
-  blis_intern *strings;
+  bind_graph_maker maker;
   struct blis_graph_file *file; /* used instead of a function; may be NULL */
   blis_graph_player *player;
 } bind_graphs;

@@ -8,9 +8,11 @@
 #include "base/nearest.h"
 #include "base/time.h"
 #include "lua/bind/bind.h"
+#include "lua/traffic/graph_file.h"
+#include "workload/hash_id.h"
 #include "workload/workload.h"
 
-enum { WHERE_SIZE = 128 };
+enum { WHERE_SIZE = 128, MAX_BLOCK_TOKENS = 1048576, HASH_BLOCK = 512 /* tokens by default */ };
 
 /* The fields of the table of a graph or of a request. */
 typedef enum field {
@@ -26,8 +28,10 @@ typedef enum field {
   TOOL,
   BACKGROUND,
   SESSION,
+  HASH_IDS,
   PREFIX_GROUP, /* first field of both: a request inherits these fields from its graph */
   PREFIX_TOKENS,
+  HASH_BLOCK_TOKENS,
   TENANT,
   SLO_CLASS,
   MODEL,
@@ -58,8 +62,10 @@ static const struct {
     [TOOL] = {"tool_us", WHOLE, BLIS_TIME_SPAN_MAX_US},
     [BACKGROUND] = {.name = "background", .kind = FLAG},
     [SESSION] = {.name = "session", .kind = TEXT},
+    [HASH_IDS] = {.name = "hash_ids", .kind = OTHER},
     [PREFIX_GROUP] = {.name = "prefix_group", .kind = TEXT},
     [PREFIX_TOKENS] = {"prefix_tokens", WHOLE, BLIS_WORKLOAD_MAX_TOKENS},
+    [HASH_BLOCK_TOKENS] = {"hash_block_tokens", WHOLE, MAX_BLOCK_TOKENS},
     [TENANT] = {.name = "tenant", .kind = TEXT},
     [SLO_CLASS] = {.name = "slo_class", .kind = TEXT},
     [MODEL] = {.name = "model", .kind = TEXT},
@@ -87,8 +93,8 @@ typedef struct reading {
   int ids; /* index of a table from request ids to request numbers, from 1 */
   char where[WHERE_SIZE];
   size_t where_length; /* length of the graph's part; the rest identifies a request */
-  blis_graph_builder *builder;
-  blis_intern *strings;
+  bind_graph_maker *maker;
+  blis_graph_builder *builder; /* of the maker */
   const char *name;
   values graph;
   values node;
@@ -148,7 +154,7 @@ static uint32_t check_text(const reading *r) {
   const char *text = lua_tolstring(r->L, -1, &length);
   uint32_t id = 0;
   if (length > 0) {
-    check_status(r->L, blis_intern_add(r->strings, text, length, &id), NULL);
+    check_status(r->L, blis_intern_add(r->maker->strings, text, length, &id), NULL);
   }
   return id;
 }
@@ -407,6 +413,67 @@ static void set_prefix(const reading *r, blis_graph_node *node, blis_segment *pr
   request->shared_tokens = prefix->length_tokens;
 }
 
+/* Returns the key of the hash id on top of the stack, which is item `place` of its list. */
+static uint64_t check_hash_id(const reading *r, lua_Integer place) {
+  lua_State *L = r->L;
+  lua_Integer number = 0;
+  int is_whole = 0;
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    return blis__hash_id_of_text((blis_slice){text, length});
+  }
+  if (lua_type(L, -1) == LUA_TNUMBER) {
+    number = lua_tointegerx(L, -1, &is_whole);
+  }
+  if (!is_whole) {
+    raise_at(r, lua_pushfstring(L, "item %I of hash_ids is %s; expected an integer or a string",
+                                (LUAI_UACINT)place, push_what(L, -1)));
+  }
+  return blis__hash_id_of_integer(number);
+}
+
+/* Reads the list hash_ids of the request at index. The ids of full blocks are its content. */
+static void set_hash_ids(const reading *r, int index, blis_graph_node *node) {
+  lua_State *L = r->L;
+  if (!r->node.is_given[HASH_IDS]) {
+    return;
+  }
+  if (node->extends != BLIS_GRAPH_NO_NODE || node->request.segment_count > 0) {
+    raise_at(r, "hash_ids is for requests that begin a context without prefix_group");
+  }
+  blis__blocks *blocks = &r->maker->blocks;
+  blis_request *request = &node->request;
+  uint32_t block_tokens = (uint32_t)value_of(r, HASH_BLOCK_TOKENS, HASH_BLOCK);
+  if (block_tokens == 0) {
+    raise_at(r, "hash_block_tokens is 0; at least 1 is needed");
+  }
+  if (lua_getfield(L, index, "hash_ids") != LUA_TTABLE) {
+    raise_value(r, HASH_IDS, "a list of integers or strings");
+  }
+  lua_Unsigned count = check_list(r, index + 1, "hash_ids");
+  uint32_t full = request->prompt_tokens / block_tokens;
+  if (count > (lua_Unsigned)full + 1) {
+    raise_at(r, lua_pushfstring(L, "hash_ids has %I ids; a prompt of %I tokens has at most %I",
+                                (LUAI_UACINT)count, (LUAI_UACINT)request->prompt_tokens,
+                                (LUAI_UACINT)full + 1));
+  }
+  blis__blocks_clear(blocks, false);
+  for (lua_Unsigned i = 1; i <= count && i <= full; i++) {
+    lua_rawgeti(L, index + 1, (lua_Integer)i);
+    check_status(L, blis__blocks_add(blocks, check_hash_id(r, (lua_Integer)i)), NULL);
+    lua_pop(L, 1);
+  }
+  lua_settop(L, index);
+  /* Blocks of another size are other content. */
+  uint64_t stream = BLIS__BLOCKS_GLOBAL + ((uint64_t)block_tokens << 36);
+  check_status(L,
+               blis__blocks_segments(blocks, 0, (uint32_t)blocks->ids.count, stream, block_tokens,
+                                     request, NULL),
+               NULL);
+  request->prompt_tokens -= request->shared_tokens;
+}
+
 /* Registers the id of the request at index, if it has one. */
 static void check_id(const reading *r, int index) {
   lua_State *L = r->L;
@@ -436,7 +503,7 @@ static void check_node(reading *r) {
   }
   r->node = (values){{0}, {0}};
   check_fields(r, false, &r->node);
-  need(r, PROMPT, 1);
+  need(r, PROMPT, 0);
   need(r, OUTPUT, 0);
   uint32_t wait_count;
   const uint32_t *waits = push_waits(r, &wait_count);
@@ -454,6 +521,7 @@ static void check_node(reading *r) {
   blis_segment prefix;
   set_labels(r, &node.request);
   set_prefix(r, &node, &prefix);
+  set_hash_ids(r, index, &node);
   bool has_caller = node.extends == BLIS_GRAPH_NO_NODE && wait_count > 0;
   set_session(r, index, has_caller ? waits[0] : node.extends, &node);
   check_id(r, index);
@@ -479,8 +547,9 @@ static void check_nodes(reading *r) {
 }
 
 blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer number,
-                       blis_graph_builder *builder, blis_intern *strings) {
-  reading r = {.L = L, .table = index, .builder = builder, .strings = strings};
+                       bind_graph_maker *maker) {
+  blis_graph_builder *builder = &maker->builder;
+  reading r = {.L = L, .table = index, .maker = maker, .builder = builder};
   int top = lua_gettop(L);
   int length = snprintf(r.where, sizeof r.where, "%.80s[%lld]", where, (long long)number);
   r.where_length = (size_t)length;
@@ -495,7 +564,7 @@ blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer n
     lua_pushfstring(L, "task_%I", (LUAI_UACINT)number);
     r.graph.items[NAME] = check_text(&r);
   }
-  r.name = blis_intern_text(strings, (uint32_t)r.graph.items[NAME]);
+  r.name = blis_intern_text(maker->strings, (uint32_t)r.graph.items[NAME]);
   blis_graph_builder_clear(builder);
   check_nodes(&r);
   lua_settop(L, top);
@@ -503,34 +572,49 @@ blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer n
                                 r.graph.is_given[START] ? r.graph.items[START] : -1);
 }
 
-/* Temporary memory for reading a graph. */
-typedef struct scratch {
-  blis_graph_builder builder;
-  blis_intern *strings;
-} scratch;
+void bind_graph_maker_init(lua_State *L, bind_graph_maker *maker) {
+  blis_alloc alloc = bind_alloc(L);
+  blis_graph_builder_init(&maker->builder, &alloc);
+  blis__blocks_init(&maker->blocks, &alloc);
+  maker->strings = blis_intern_new(&alloc);
+  if (maker->strings == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+}
+
+void bind_graph_maker_close(bind_graph_maker *maker) {
+  blis_intern_free(maker->strings);
+  if (maker->builder.alloc.fn != NULL) {
+    blis_graph_builder_deinit(&maker->builder);
+    blis__blocks_deinit(&maker->blocks);
+  }
+  *maker = (bind_graph_maker){0};
+}
 
 static int scratch_close(lua_State *L) {
-  scratch *s = lua_touserdata(L, 1);
-  blis_intern_free(s->strings);
-  if (s->builder.alloc.fn != NULL) {
-    blis_graph_builder_deinit(&s->builder);
-  }
-  *s = (scratch){0};
+  bind_graph_maker_close(lua_touserdata(L, 1));
   return 0;
 }
 
-int bind_check_graph(lua_State *L) {
+/* Builds the graph of the arguments of a function with memory that Lua frees. */
+static blis_graph check_alone(lua_State *L, bind_graph_maker **maker) {
   lua_settop(L, 3);
   const char *where = luaL_checkstring(L, 2);
   lua_Integer number = luaL_checkinteger(L, 3);
-  scratch *s = push_guarded(L, 1, sizeof *s, scratch_close);
-  blis_alloc alloc = bind_alloc(L);
-  blis_graph_builder_init(&s->builder, &alloc);
-  s->strings = blis_intern_new(&alloc);
-  if (s->strings == NULL) {
-    check_status(L, BLIS_ERR_NOMEM, NULL);
-  }
-  blis_graph graph = check_graph(L, 1, where, number, &s->builder, s->strings);
-  lua_pushinteger(L, (lua_Integer)graph.node_count);
+  *maker = push_guarded(L, 1, sizeof **maker, scratch_close);
+  bind_graph_maker_init(L, *maker);
+  return check_graph(L, 1, where, number, *maker);
+}
+
+int bind_check_graph(lua_State *L) {
+  bind_graph_maker *maker;
+  lua_pushinteger(L, (lua_Integer)check_alone(L, &maker).node_count);
+  return 1;
+}
+
+int bind_show_graph(lua_State *L) {
+  bind_graph_maker *maker;
+  const blis_graph graph = check_alone(L, &maker);
+  push_graph(L, &graph, maker->strings);
   return 1;
 }

@@ -15,16 +15,35 @@
 #include <lua.h>
 
 #include "base/containers/intern.h"
+#include "workload/graph/blocks.h"
 #include "workload/graph/graph.h"
 
+/* What the graphs of one source are built with. Must be zeroed before bind_graph_maker_init. */
+typedef struct bind_graph_maker {
+  blis_graph_builder builder;
+  blis_intern *strings; /* of the requests */
+  blis__blocks blocks;  /* the hash ids that all graphs share */
+} bind_graph_maker;
+
+/* May raise; bind_graph_maker_close is still required. */
+void bind_graph_maker_init(lua_State *L, bind_graph_maker *maker);
+
+/* Idempotent. Never raises. */
+void bind_graph_maker_close(bind_graph_maker *maker);
+
 /*
- * Builds the graph of the table at index. where and number identify it in messages. Strings are
- * interned. May raise; the builder remains usable for the next graph.
+ * Builds the graph of the table at index, valid until the next graph. where and number identify it
+ * in messages. Strings are interned. May raise; the maker remains usable for the next graph.
  */
 blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer number,
-                       blis_graph_builder *builder, blis_intern *strings);
+                       bind_graph_maker *maker);
 
-/* check_graph(table, where, number): raises an error if the graph is invalid. */
+/* check_graph(table, where, number): raises an error if the graph is invalid; returns the number of
+   its requests. */
 int bind_check_graph(lua_State *L);
+
+/* show_graph(table, where, number): returns the graph as a table with the contexts, sessions, and
+   rounds of its requests, as in the list of a graph file. */
+int bind_show_graph(lua_State *L);
 
 #endif

@@ -21,6 +21,17 @@ void blis__blocks_clear(blis__blocks *blocks, bool with_ids) {
   }
 }
 
+blis_status blis__blocks_add(blis__blocks *b, uint64_t key) {
+  uint64_t *number;
+  bool is_new;
+  blis_status status = blis_map_add(&b->numbers, key, b->count, &number, &is_new);
+  if (status != BLIS_OK) {
+    return status;
+  }
+  b->count += is_new;
+  return blis_array_push(&b->alloc, &b->ids, (uint32_t)*number);
+}
+
 blis_status blis__blocks_read(blis__blocks *b, blis_json_value list, uint32_t *first,
                               uint32_t *count, blis_error *error) {
   *first = (uint32_t)b->ids.count;
@@ -34,12 +45,8 @@ blis_status blis__blocks_read(blis__blocks *b, blis_json_value list, uint32_t *f
   BLIS_TRY_MEM(blis_map_reserve(&b->numbers, 16), error);
   for (size_t i = 0; i < length; i++) {
     uint64_t key;
-    uint64_t *number;
-    bool is_new;
     BLIS_TRY(blis__hash_id(blis_json_item(list, i), &key, error));
-    BLIS_TRY_MEM(blis_map_add(&b->numbers, key, b->count, &number, &is_new), error);
-    b->count += is_new;
-    b->ids.items[b->ids.count++] = (uint32_t)*number;
+    BLIS_TRY_MEM(blis__blocks_add(b, key), error);
   }
   *count = (uint32_t)length;
   return BLIS_OK;

@@ -1,5 +1,5 @@
 /*
- * blocks.h - hash ids of prompts as segments of content; for graph files only.
+ * blocks.h - hash ids of prompts as segments of content; for session graphs only.
  *
  * Ids are numbered in order of first appearance. Number d represents the tokens [d B, (d + 1) B) of
  * one stream. Most prompts continue with new blocks, so they consist of a few segments rather than
@@ -28,6 +28,9 @@ void blis__blocks_deinit(blis__blocks *blocks);
 
 /* Removes all prompts. with_ids also removes the ids, so that numbering restarts at 0. */
 void blis__blocks_clear(blis__blocks *blocks, bool with_ids);
+
+/* Appends one id by its key (hash_id.h). */
+BLIS_MUSTUSE blis_status blis__blocks_add(blis__blocks *blocks, uint64_t key);
 
 /* Appends a list of ids, which are integers or strings. A missing or null list is empty. */
 BLIS_MUSTUSE blis_status blis__blocks_read(blis__blocks *blocks, blis_json_value list,

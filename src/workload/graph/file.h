@@ -5,8 +5,6 @@
  *             hash_ids, api_time, ...}, subagents]} (weka.h)
  *   agentic-mooncake  JSONL: one request per line, {request_id, wait_for,
  *             input_length, output_length, hash_ids, delay, tool_wait_ms}
- *   mooncake-delta    JSONL: one turn per line, {session_id, timestamp or delay,
- *             input_length of the new tokens, output_length, hash_ids}
  *   applied-compute   JSONL: one task per line, {num_turns, input_prompt_length,
  *             assistant_response_length: [], tool_call_output_length: [],
  *             tool_call_latency: [], final_assistant_response_length}

@@ -73,7 +73,6 @@ typedef struct blis__graph_format {
 #define BLIS__GRAPH_FORMAT_MAP(XX)                                                                 \
   XX(weka)                                                                                         \
   XX(agentic_mooncake)                                                                             \
-  XX(mooncake_delta)                                                                               \
   XX(applied_compute)                                                                              \
   XX(sharegpt)                                                                                     \
   XX(spans)

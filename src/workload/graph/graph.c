@@ -140,11 +140,12 @@ blis_status blis_graph_builder_add(blis_graph_builder *b, const blis_graph_node 
   return BLIS_OK;
 }
 
-/* Removes empty segments that no request extends. */
+/* Removes empty segments, except one that the response continues. */
 static void drop_empty(blis_segment *segments, blis_request *request) {
   uint32_t count = 0;
+  uint32_t kept = request->shares_output ? request->segment_count - 1 : UINT32_MAX;
   for (uint32_t i = 0; i < request->segment_count; i++) {
-    if (segments[i].length_tokens > 0) {
+    if (segments[i].length_tokens > 0 || i == kept) {
       segments[count++] = segments[i];
     }
   }

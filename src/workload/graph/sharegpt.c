@@ -52,7 +52,10 @@ static bool recognise(blis_slice head) {
   static const char *const layouts[][3] = {{"\"conversations\"", "\"from\"", NULL},
                                            {"\"conversation\"", "\"role\"", NULL},
                                            {"\"messages\"", "\"role\"", NULL}};
-  bool is_json = head.length > 0 && (head.data[0] == '[' || head.data[0] == '{');
+  /* Rows of single requests, which have the length of their response (mooncake-delta). */
+  static const char *const request[] = {"\"messages\"", "\"output_length\"", NULL};
+  bool is_json = head.length > 0 && (head.data[0] == '[' || head.data[0] == '{') &&
+                 !blis__graph_head_has(head, request);
   for (size_t i = 0; is_json && i < sizeof layouts / sizeof *layouts; i++) {
     if (blis__graph_head_has(head, layouts[i])) {
       return true;

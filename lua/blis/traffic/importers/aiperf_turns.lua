@@ -1,50 +1,46 @@
 --- Sessions of AIPerf (multi_turn): a session per line with its turns, each with new text and the
 --- delay after the answer before it. AIPerf leaves the length of answers to the server, so a file
 --- for a simulation needs output_length.
-local function bytes_of(value)
-  if type(value) == "string" then return #value end
-  local bytes = 0
-  for _, item in pairs(type(value) == "table" and value or {}) do
-    bytes = bytes + bytes_of(type(item) == "table" and (item.content or item.contents or item.text)
-      or item)
+local texts = { "text_input", "text", "texts", "messages" }
+
+local function prompt_of(file, turn, line, place)
+  if turn.input_length ~= nil then return file:tokens(turn, "input_length", line) end
+  for _, key in ipairs(texts) do
+    local tokens = turn[key] ~= nil and file:text_tokens(turn, key, line) or 0
+    if tokens > 0 then return tokens end
   end
-  return bytes
+  file:fail(line, "key '%s': has neither a text nor 'input_length'", place)
 end
 
-local function tokens_of(file, turn, line, place)
-  local length = math.tointeger(turn.input_length)
-  if length then return length end
-  local bytes = bytes_of(turn.text_input or turn.text or turn.texts or turn.messages)
-  if bytes == 0 then
-    file:fail(line, "key '%s': has neither a text nor 'input_length'", place)
+local function output_of(file, turn, line, place)
+  local output = file:tokens(turn, "output_length", line, -1)
+  if output < 0 then output = file:tokens(turn, "max_tokens", line, -1) end
+  if output < 0 then
+    file:fail(line, "key '%s.output_length': is missing; AIPerf leaves it to the server, a "
+      .. "simulation needs the tokens of the answer", place)
   end
-  return file:tokens_of_bytes(bytes)
+  return output
 end
 
 local function request_of(file, turn, line, i)
   local place = ("turns[%d]"):format(i - 1)
   if type(turn) ~= "table" then file:fail(line, "key '%s': is not an object", place) end
-  local output = math.tointeger(turn.output_length or turn.max_tokens)
-  if not output then
-    file:fail(line, "key '%s.output_length': is missing; AIPerf leaves it to the server, a "
-      .. "simulation needs the tokens of the answer", place)
+  local request = { prompt_tokens = prompt_of(file, turn, line, place),
+    output_tokens = output_of(file, turn, line, place) }
+  if i > 1 then
+    request.delay_us, request.after = file:time_us(turn, "delay", line, 1000), i - 1
   end
-  local delay = tonumber(turn.delay) or 0
-  return { prompt_tokens = tokens_of(file, turn, line, place), output_tokens = output,
-    delay_us = i > 1 and math.tointeger(delay * 1000 // 1) or nil,
-    after = i > 1 and { i - 1 } or nil, extends = i > 1 and i - 1 or nil }
+  return request
 end
 
 local function graph_of(file, session, line)
-  if type(session) ~= "table" or type(session.turns) ~= "table" then
+  if type(session.turns) ~= "table" then
     file:fail(line, "key 'turns': is missing, expected a list of turns")
   end
-  local name = session.session_id
-  local graph = { name = name ~= nil and name ~= file.null and tostring(name) or nil }
+  local graph = { name = file:name(session, "session_id", line) }
   for i, turn in ipairs(session.turns) do graph[i] = request_of(file, turn, line, i) end
   if #graph == 0 then file:fail(line, "key 'turns': is empty, expected at least one turn") end
-  local start = tonumber(session.turns[1].timestamp)
-  graph.start_us = start and math.tointeger(start * 1000 // 1) or nil
+  graph.start_us = file:time_us(session.turns[1], "timestamp", line, 1000)
   return graph
 end
 
@@ -58,7 +54,7 @@ return {
       and (head:find('"text', 1, true) or head:find('"output_length"', 1, true))
   end,
   read = function(file)
-    local next_session = file:json_lines()
+    local next_session = file:objects()
     return function()
       local session, line = next_session()
       if line then return graph_of(file, session, line) end
