@@ -105,7 +105,9 @@ local function open_trace(parsed, path, stream)
   local has_graphs, file = pcall(graphs.open, path)
   if has_graphs then return play_graphs(parsed, path, file) end
   local reason = type(file) == "table" and tostring(file.message) or ""
-  if reason ~= list.message then
+  local is_known = not list.message:find("not recognized as a trace", 1, true)
+  local says_nothing = is_known and reason:find("not recognised as session", 1, true)
+  if reason ~= list.message and not says_nothing then
     list.message = ("%s\nas session graphs: %s"):format(list.message, reason)
   end
   error(list, 0)

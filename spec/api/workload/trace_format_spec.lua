@@ -193,6 +193,42 @@ describe("results of AIPerf and GenAI-Perf", function()
   end)
 end)
 
+describe("files that are no text", function()
+  it("are named, with the way to the text in them", function()
+    for start, message in pairs {
+      ["\xff\xfet\0i\0"] = "the file is UTF-16 text, expected UTF-8; 'iconv",
+      ["PAR1\0"] = "the file is a Parquet file; 'python3 share/python/parquet_to_jsonl.py",
+      ["PK\3\4"] = "the file is a ZIP archive", ["\xfd7zXZ\0"] = "compressed by xz",
+      ["SQLite format 3\0"] = "an SQLite database", ["BZh9"] = "compressed by bzip2",
+      ["version https://git-lfs.github.com/spec/v1\n"] = "a pointer of Git LFS",
+      ["<!DOCTYPE html>"] = "a web page", [("x"):rep(257) .. "ustar\0"] = "a tar archive",
+    } do
+      for _, found in ipairs { message_of(start), graph_message(start) } do
+        says(found, message)
+        assert.is_nil(found:find "other formats")
+      end
+    end
+  end)
+end)
+
+describe("tables of requests", function()
+  it("may have blanks around numbers, and other separators than known formats", function()
+    assert.equal("@0:100+10 @1000000:200+20",
+      shape(read "timestamp, input_tokens, output_tokens\n 0.5, 100 ,10\n1.5,200.0, 2e1\n"))
+    assert.equal("@0:472+18 @40000000:108+23", shape(read("Timestamp;Model;Request tokens;"
+      .. "Response tokens\n5;a;472;18\n45;a;108;23\n", { time_unit = "s" })))
+    assert.equal("@0:3+4", shape(read "when;in;out\n7;3;4\n"))
+  end)
+
+  it("say which column has other values than its name promises", function()
+    says(message_of 'timestamp,input_tokens,output_tokens\n0.5,"1,100",10\n',
+      "the values of column 'input_tokens' are no numbers")
+    says(message_of 'time;in;out\n"0,5";100;10\n', "the values of column 'time' are no times")
+    says(message_of "{}\n", "the first object has no member with a value")
+    says(message_of '[{"timestamp":1}]', "as jq -c '.[]' FILE prints them")
+  end)
+end)
+
 describe("files of conversations", function()
   it("are one per line, or a list, with any of the usual names", function()
     for text, count in pairs {
@@ -222,6 +258,16 @@ describe("files of conversations", function()
     says(graph_message(one("a", '"noon"')), ":1: key 'timestamp': 'noon' is no time")
   end)
 
+  it("are battles of two models, or rows of a data set of Hugging Face", function()
+    local talk = '[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]'
+    local found = graphs_of(('{"question_id":"q","conversation_a":%s,"conversation_b":%s,'
+      .. '"tstamp":1682351591.5}\n'):format(talk, talk))
+    assert.same({ 2, 2, true, "q_a", "q_b" }, { found.about.graphs, found.about.requests,
+      found.about.has_starts, found.list[1].name, found.list[2].name })
+    assert.equal(1, graphs_of(('{"features":[],"rows":[{"row_idx":0,"row":{"conversation_id":"x",'
+      .. '"conversation":%s}}]}'):format(talk)).about.graphs)
+  end)
+
   it("report the line, or the number in a list", function()
     local good = '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}'
     says(graph_message(good .. "\n" .. '{"messages":[{"role":"user","content":3}]}\n'),
@@ -246,6 +292,13 @@ describe("JSON texts of several lines", function()
   it("report the line of a fault", function()
     says(graph_message(span(100) .. span(103, ",")), ":15: column 2")
     says(graph_message(span(100) .. "{\n\n"), ":11: column 1: unexpected end of text")
+  end)
+
+  it("may be of Zipkin, with tags", function()
+    local found = graphs_of('[{"traceId":"a","id":"b","timestamp":1700000000000000,"duration":1000,'
+      .. '"tags":{"gen_ai.usage.input_tokens":"100","gen_ai.usage.output_tokens":"9"}}]')
+    assert.same({ "spans", 100, true }, { found.about.format, found.list[1][1].prompt_tokens,
+      found.about.has_starts })
   end)
 
   it("have no recorded starts if sessions are not in their order", function()

@@ -82,6 +82,9 @@ blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min, int6
   bool is_digit = parsed >= 0 && parsed <= 9; /* half of all fields are "0" */
   blis_number_fault fault = is_digit ? BLIS_NUMBER_OK : blis_parse_int64(text, &parsed);
   if (fault != BLIS_NUMBER_OK) {
+    fault = blis_parse_int64(blis_slice_trim(text), &parsed);
+  }
+  if (fault != BLIS_NUMBER_OK) {
     return blis_csv_fail(csv, column, blis_number_fault_text(fault), error);
   }
   if (parsed < min || parsed > max) {
@@ -96,7 +99,7 @@ blis_status blis_csv_double(const blis_csv *csv, size_t column, double min, doub
   blis_slice text;
   BLIS_TRY(blis_csv_text(csv, column, &text, error));
   double parsed;
-  blis_number_fault fault = blis_parse_double(text, &parsed);
+  blis_number_fault fault = blis_parse_double(blis_slice_trim(text), &parsed);
   if (fault != BLIS_NUMBER_OK) {
     return blis_csv_fail(csv, column, blis_number_fault_text(fault), error);
   }

@@ -140,7 +140,7 @@ blis_status blis_text_next(blis_text *text, blis_text_line *line, bool *has_line
     return fail_line(text, "the line is longer than 64 MiB", error);
   }
   if (length > 0 && memchr(data, '\0', length) != NULL) {
-    return fail_line(text, "the line contains a zero byte; this is not a string file", error);
+    return fail_line(text, "the line contains a zero byte; this is not a text file", error);
   }
   text->start += length + (newline != NULL);
   text->line_number++;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format/file_kind.h"
 #include "base/format/input.h"
 #include "base/nearest.h"
 #include "workload/graph/format.h"
@@ -79,6 +80,10 @@ static blis_status recognise(blis_graph_file *file, const char *path, blis_input
     head.length -= 3;
   }
   head = blis_slice_trim(head);
+  const char *kind = blis_file_kind(head);
+  if (kind != NULL) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: %s", path, kind);
+  }
   for (size_t i = 0; i < FORMATS; i++) {
     if (formats[i]->recognise(head)) {
       file->format = formats[i];

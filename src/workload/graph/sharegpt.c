@@ -4,6 +4,8 @@
  *   {"id": ..., "conversations": [{"from": "human", "value": ...}, ...]}         ShareGPT
  *   {"conversation_id": ..., "conversation": [{"role", "content"}, ...]}         LMSYS, WildChat
  *   {"messages": [{"role": ..., "content": ...}, ...]}                           OpenAI
+ *   {"question_id": ..., "conversation_a": [...], "conversation_b": [...]}       Chatbot Arena
+ *   {"rows": [{"row": a conversation}, ...]}               rows of a data set of Hugging Face
  *
  * The turns of users, systems, and tools up to a response are the new text of a request. Each
  * response is the output of a request, and the next request extends it. Tokens are derived from
@@ -43,7 +45,8 @@ typedef struct reading {
 } reading;
 
 static const char *const lists[] = {"conversations", "conversation", "messages", NULL};
-static const char *const names[] = {"id", "conversation_id", "conversation_hash", NULL};
+static const char *const names[] = {"id", "conversation_id", "conversation_hash", "question_id",
+                                    NULL};
 static const char *const roles[] = {"from", "role", NULL};
 static const char *const texts[] = {"value", "content", NULL};
 static const char *const times[] = {"timestamp", "tstamp", NULL};
@@ -51,6 +54,7 @@ static const char *const times[] = {"timestamp", "tstamp", NULL};
 static bool recognise(blis_slice head) {
   static const char *const layouts[][3] = {{"\"conversations\"", "\"from\"", NULL},
                                            {"\"conversation\"", "\"role\"", NULL},
+                                           {"\"conversation_a\"", "\"role\"", NULL},
                                            {"\"messages\"", "\"role\"", NULL}};
   /* Rows of single requests, which have the length of their response (mooncake-delta). */
   static const char *const request[] = {"\"messages\"", "\"output_length\"", NULL};
@@ -123,12 +127,18 @@ static blis_status read_name(reading *r, blis_json_value entry, uint32_t *name, 
   return BLIS_OK;
 }
 
-static blis_status read_entry(reading *r, blis_json_value entry, blis_error *error) {
+/* Reads the conversation of an entry. The suffix distinguishes conversations of one entry. */
+static blis_status read_conversation(reading *r, blis_json_value entry, blis_json_value turns,
+                                     const char *suffix, blis_error *error) {
   conversation made = {
       .order = r->seen++, .line = r->line, .start_us = -1, .first = r->exchanges.count};
-  BLIS_TRY(blis_json_need_object(entry, error));
   BLIS_TRY(read_name(r, entry, &made.name, error));
-  BLIS_TRY(read_turns(r, blis__graph_first(entry, lists), &made, error));
+  if (suffix[0] != '\0') {
+    BLIS_TRY_MEM(blis__graph_text(&r->rows, &made.name, "%s%s",
+                                  blis_intern_text(r->rows.strings, made.name), suffix),
+                 error);
+  }
+  BLIS_TRY(read_turns(r, turns, &made, error));
   BLIS_TRY(read_start(entry, &made.start_us, error));
   if (made.count == 0) {
     r->rows.known->left_out += r->rows.known->is_first;
@@ -140,15 +150,29 @@ static blis_status read_entry(reading *r, blis_json_value entry, blis_error *err
   return BLIS_OK;
 }
 
+static blis_status read_entry(reading *r, blis_json_value entry, blis_error *error) {
+  BLIS_TRY(blis_json_need_object(entry, error));
+  if (blis_json_type_of(blis_json_member(entry, "row")) == BLIS_JSON_OBJECT) {
+    entry = blis_json_member(entry, "row");
+  }
+  blis_json_value second = blis_json_member(entry, "conversation_b");
+  if (!blis_json_has(second)) {
+    return read_conversation(r, entry, blis__graph_first(entry, lists), "", error);
+  }
+  blis_json_value first = blis_json_member(entry, "conversation_a");
+  BLIS_TRY(read_conversation(r, entry, first, "_a", error));
+  return read_conversation(r, entry, second, "_b", error);
+}
+
 /* In a list, the number of the conversation is more useful than a line. */
-static blis_status read_one(reading *r, blis_json_value entry, blis_error *error) {
+static blis_status read_one(reading *r, blis_json_value entry, size_t number, blis_error *error) {
   blis_error own = {0};
   blis_status status = read_entry(r, entry, &own);
   if (status == BLIS_OK) {
     return BLIS_OK;
   }
   return r->is_list && status != BLIS_ERR_NOMEM
-             ? blis_fail(error, status, "%s (conversation %u of the list)", own.message, r->seen)
+             ? blis_fail(error, status, "%s (conversation %zu of the list)", own.message, number)
              : blis_fail(error, status, "%s", own.message);
 }
 
@@ -178,12 +202,15 @@ static blis_status open_reading(void *reader, blis_error *error) {
     if (!has_text) {
       break;
     }
+    if (blis_json_type_of(blis_json_member(root, "rows")) == BLIS_JSON_ARRAY) {
+      root = blis_json_member(root, "rows");
+    }
     r->is_list = blis_json_type_of(root) == BLIS_JSON_ARRAY;
     if (!r->is_list) {
-      BLIS_TRY(read_one(r, root, error));
+      BLIS_TRY(read_one(r, root, 1, error));
     }
     for (size_t i = 0; r->is_list && i < blis_json_count(root); i++) {
-      BLIS_TRY(read_one(r, blis_json_item(root, i), error));
+      BLIS_TRY(read_one(r, blis_json_item(root, i), i + 1, error));
     }
   }
   sort_by_start(r);

@@ -54,7 +54,8 @@ static bool recognise(blis_slice head) {
                                            {"\"batches\"", "Spans\"", NULL},
                                            {"\"trace_id\"", "\"attributes\"", NULL},
                                            {"\"traceId\"", "\"attributes\"", NULL},
-                                           {"\"traceID\"", "\"tags\"", NULL}};
+                                           {"\"traceID\"", "\"tags\"", NULL},
+                                           {"\"traceId\"", "\"tags\"", NULL}};
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
     if (blis__graph_head_has(head, layouts[i])) {
       return true;
@@ -246,7 +247,7 @@ static blis_status count_tokens(reading *r, blis_json_value object, span *made, 
 
 static blis_status read_times(blis_json_value object, span *made, blis_error *error) {
   static const char *const starts[] = {"start_time", "startTimeUnixNano", "start_time_unix_nano",
-                                       "startTime", NULL};
+                                       "startTime",  "timestamp",         NULL};
   static const char *const ends[] = {"end_time", "endTimeUnixNano", "end_time_unix_nano", "endTime",
                                      NULL};
   int64_t duration_us = 0; /* of Jaeger */

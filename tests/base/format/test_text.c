@@ -113,7 +113,7 @@ static void check_error(blis_slice bytes, const char *message) {
 
 static void binary_files_and_endless_lines_are_errors(void) {
   check_error((blis_slice){"ab\ncd\0e\n", 8},
-              "trace.csv:2: the line contains a zero byte; this is not a string file");
+              "trace.csv:2: the line contains a zero byte; this is not a text file");
   size_t size = (size_t)BLIS_TEXT_LINE_MAX + 3;
   char *bytes = malloc(size);
   CHECK(bytes != NULL);

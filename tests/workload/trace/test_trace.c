@@ -260,7 +260,7 @@ static void wrong_azure_rows_are_named(void) {
       {AZURE "2023-02-29 00:00:00,1,2\n", "is not a time"},
       {AZURE "2024-02-01 24:00:00,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00.,1,2\n", "is not a time"},
-      {AZURE "2024-02-01 00:00:00 ,1,2\n", "is not a time"},
+      {AZURE "2024-02-01 00:00:00 x,1,2\n", "is not a time"},
       {AZURE "1700000000,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00+1:00,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00,1,2\n2024-02-01 00:00:00,-1,2\n",

@@ -8,7 +8,7 @@
 #include "base/nearest.h"
 #include "workload/trace/rows/clock.h"
 
-enum { SYNONYMS_MAX = 32 };
+enum { SYNONYMS_MAX = 40 };
 
 /* The values that are allowed in a column of a role. */
 typedef enum content_kind { TIME, NUMBER, ANY } content_kind;
@@ -46,19 +46,36 @@ static const struct {
                                "ts",
                                "start",
                                "date",
-                               "t"}},
-    [BLIS__ROLE_PROMPT] = {"prompt", NUMBER, {"prompttokens",     "inputtokens",
-                                              "numprompttokens",  "numinputtokens",
-                                              "ninputtokens",     "promptlen",
-                                              "promptlength",     "inputlen",
-                                              "inputlength",      "promptsize",
-                                              "numprefilltokens", "prefilltokens",
-                                              "contexttokens",    "requesttokens",
-                                              "tokensin",         "intokens",
-                                              "inputtokencount",  "prompttokencount",
-                                              "inputtoks",        "prompttoks",
-                                              "nprompt",          "isl",
-                                              "prompt",           "input"}},
+                               "t",
+                               "when",
+                               "at"}},
+    [BLIS__ROLE_PROMPT] = {"prompt",
+                           NUMBER,
+                           {"prompttokens",
+                            "inputtokens",
+                            "numprompttokens",
+                            "numinputtokens",
+                            "ninputtokens",
+                            "promptlen",
+                            "promptlength",
+                            "inputlen",
+                            "inputlength",
+                            "promptsize",
+                            "numprefilltokens",
+                            "prefilltokens",
+                            "contexttokens",
+                            "requesttokens",
+                            "tokensin",
+                            "intokens",
+                            "inputtokencount",
+                            "prompttokencount",
+                            "inputtoks",
+                            "prompttoks",
+                            "nprompt",
+                            "isl",
+                            "prompt",
+                            "input",
+                            "in"}},
     [BLIS__ROLE_OUTPUT] = {"output",
                            NUMBER,
                            {"outputtokens",
@@ -91,7 +108,8 @@ static const struct {
                             "osl",
                             "output",
                             "completion",
-                            "response"}},
+                            "response",
+                            "out"}},
     [BLIS__ROLE_MAX_OUTPUT] = {"max_output",
                                NUMBER,
                                {"maxtokens", "maxoutputtokens", "maxcompletiontokens",
@@ -240,6 +258,18 @@ static size_t find_synonym(const blis__column *columns, size_t count, blis__role
                                                          : NULL;
   return found == SIZE_MAX && texts != NULL ? find_among(columns, count, texts, ANY, mapping)
                                             : found;
+}
+
+const blis__column *blis__columns_named(const blis__column *columns, size_t count,
+                                        blis__role role) {
+  for (const char *const *synonym = roles[role].synonyms; *synonym != NULL; synonym++) {
+    for (size_t i = 0; i < count; i++) {
+      if (is_called(&columns[i], *synonym, roles[role].content == TIME)) {
+        return &columns[i];
+      }
+    }
+  }
+  return NULL;
 }
 
 void blis__columns_list(const blis__column *columns, size_t count, char *text, size_t size) {

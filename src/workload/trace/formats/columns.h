@@ -63,6 +63,9 @@ BLIS_MUSTUSE blis_status blis__columns_map(const blis__column *columns, size_t c
                                            const char *stated, const char *file,
                                            blis__mapping *mapping, blis_error *error);
 
+/* Returns the column whose name fits a role, whatever its values are; NULL if there is none. */
+const blis__column *blis__columns_named(const blis__column *columns, size_t count, blis__role role);
+
 /* Returns the first of the roles timestamp, prompt, and output that has no column; BLIS__ROLES
    if each has a column. */
 blis__role blis__columns_missing(const blis__mapping *mapping);

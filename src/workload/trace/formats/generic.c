@@ -177,11 +177,20 @@ static blis_status sniff_jsonl(const blis__trace_job *job, blis_slice head, read
 static blis_status fail_missing(const reading *r, const blis__trace_job *job, blis__role role,
                                 blis_error *error) {
   char list[200];
+  const char *what = r->rows.separator != '\0' ? "column" : "member";
+  const blis__column *named = blis__columns_named(r->columns, r->count, role);
+  if (named != NULL) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: the values of %s '%s' are no %s", job->name, what,
+                     named->name, role == BLIS__ROLE_TIMESTAMP ? "times" : "numbers");
+  }
+  if (r->count == 0) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: the first object has no %s with a value",
+                     job->name, what);
+  }
   blis__columns_list(r->columns, r->count, list, sizeof list);
   return blis_fail(error, BLIS_ERR_PARSE,
                    "%s: no %s is known to be the %s among %s; --columns %s=NAME (columns) names it",
-                   job->name, r->rows.separator != '\0' ? "column" : "member",
-                   blis__role_name(role), list, blis__role_name(role));
+                   job->name, what, blis__role_name(role), list, blis__role_name(role));
 }
 
 static bool is_json(blis_slice head) {

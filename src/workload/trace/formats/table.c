@@ -76,7 +76,7 @@ static blis_status read_time(const reading *r, const table_rule *rule, int64_t *
   }
   blis_slice text;
   BLIS_TRY(blis_csv_text(r->rows.csv, r->time, &text, error));
-  return blis__trace_parse_timestamp(text, arrival)
+  return blis__trace_parse_timestamp(blis_slice_trim(text), arrival)
              ? BLIS_OK
              : blis_csv_fail(r->rows.csv, r->time,
                              "is not a time such as 2023-11-16 "

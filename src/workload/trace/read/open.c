@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/format/file_kind.h"
 #include "base/nearest.h"
 #include "workload/trace/formats/generic.h"
 #include "workload/trace/read/trace.h"
@@ -45,7 +46,8 @@ static blis_status find_format(const char *name, const blis__trace_format **form
 
 static bool is_of(const blis__trace_format *format, blis_slice head) {
   return format->recognise != NULL ? format->recognise(head)
-                                   : blis__trace_first_line_has(head, format->marks[0]) &&
+                                   : blis__trace_first_line_has(head, ",") &&
+                                         blis__trace_first_line_has(head, format->marks[0]) &&
                                          blis__trace_first_line_has(head, format->marks[1]);
 }
 
@@ -74,6 +76,10 @@ static blis_status recognise(const blis__trace_job *job, const blis__trace_forma
                              blis_error *error) {
   blis_slice head;
   BLIS_TRY(blis__trace_head(job, &head, error));
+  const char *kind = blis_file_kind(head);
+  if (kind != NULL) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: %s", blis_input_name(job->input), kind);
+  }
   for (size_t i = 0; job->options->columns == NULL && i < FORMATS; i++) {
     if (is_of(formats[i], head)) {
       *format = formats[i];
@@ -86,7 +92,9 @@ static blis_status recognise(const blis__trace_job *job, const blis__trace_forma
   if (may_be_any) {
     status = blis__trace_find_generic(job, head, format, &why);
   } else {
-    blis_fail(&why, BLIS_ERR_PARSE, "a list in JSON is not one, put an object on each line");
+    blis_fail(
+        &why, BLIS_ERR_PARSE,
+        "a list in JSON is not one, put an object on each line, as jq -c '.[]' FILE prints them");
   }
   if (status == BLIS_OK || status == BLIS_ERR_NOMEM || status == BLIS_ERR_INVALID) {
     return status == BLIS_OK ? BLIS_OK : blis_fail(error, status, "%s", why.message);

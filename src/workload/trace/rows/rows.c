@@ -70,7 +70,7 @@ static void sample_column(blis__trace_rows *rows, blis_csv *csv, size_t column) 
   while (blis_csv_next(csv, &has_row, &other) == BLIS_OK && has_row) {
     double time;
     if (column < blis_csv_count(csv) &&
-        blis_parse_double(blis_csv_field(csv, column), &time) == BLIS_NUMBER_OK) {
+        blis_parse_double(blis_slice_trim(blis_csv_field(csv, column)), &time) == BLIS_NUMBER_OK) {
       blis__clock_add(&rows->clock, time);
     }
   }
