@@ -180,7 +180,6 @@ static const wrong_value csv_values[] = {
     {"inf", KIND(LABEL), false},
     {"1e300", KIND(LABEL), false},
     {"99999999999999999999", KIND(LABEL), false},
-    {" 1 ", KIND(LABEL) | NUMBERS, false},
     {"0x10", KIND(LABEL), false},
     {"2023-13-16 18:15:46", KIND(LABEL), false},
 };
