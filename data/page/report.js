@@ -180,7 +180,9 @@
       context.fillStyle = colour("bad");
       if (isX) {
         line(at, box.top, at, box.top + box.height, colour("bad"), [2, 2]);
-        write(one.text, at - 4 * devicePixelRatio, box.top + box.height * 0.6, "right");
+        const gap = 4 * devicePixelRatio, height = box.top + box.height * 0.6;
+        const isLeft = at - context.measureText(one.text).width - gap > box.left;
+        write(one.text, isLeft ? at - gap : at + gap, height, isLeft ? "right" : "left");
       } else {
         line(box.left, at, box.left + box.width, at, colour("bad"), [2, 2]);
         write(one.text, box.left + box.width, at + 2 * devicePixelRatio, "right");

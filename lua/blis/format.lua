@@ -36,12 +36,37 @@ function format.plural(n, word)
   return ("%s %s%s"):format(format.count(n), word, n == 1 and "" or "s")
 end
 
+--- "a, b, or c".
+---@param list string[]
+---@param word string "and" or "or"
+---@return string
+function format.listed(list, word)
+  if #list < 3 then return table.concat(list, (" %s "):format(word)) end
+  return ("%s, %s %s"):format(table.concat(list, ", ", 1, #list - 1), word, list[#list])
+end
+
 --- 0.1234 as "12.3 %".
 ---@param share number?
 ---@return string
 function format.percent(share)
   if share == nil or share ~= share then return "-" end
   return ("%.1f %%"):format(share * 100)
+end
+
+--- A share of requests: "100.0 %" and "0.0 %" only for all and none of them. 0.99962 is "99.96 %",
+--- 0.0004 is "0.04 %".
+---@param share number?
+---@return string
+function format.share(share)
+  if share == nil or share ~= share then return "-" end
+  local distance = math.min(math.abs(share), math.abs(1 - share)) * 100
+  if distance == 0 or distance >= 0.05 then return format.percent(share) end
+  for decimals = 2, 4 do
+    if distance >= 0.5 * 10 ^ -decimals then
+      return ("%%.%df %%%%"):format(decimals):format(share * 100)
+    end
+  end
+  return share < 0.5 and "< 0.0001 %" or "> 99.9999 %"
 end
 
 local bars = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }

@@ -3,6 +3,7 @@ local blis = require "blis"
 local best = require "blis.page.best"
 local answer = require "blis.page.answer"
 local files = require "spec.support.files"
+local html = require "blis.page.html"
 local happenings = require "blis.charts.happenings"
 local latency_course = require "blis.charts.latency_course"
 
@@ -69,6 +70,49 @@ describe("the answer of a page", function()
     contains(text, "No significant difference in TTFT mean.")
   end)
 
+  it("names the policies that are overloaded, and joins metrics without a difference", function()
+    local fine = { status = "ok", reasons = {} }
+    local full = { status = "invalid", reasons = { { code = "overload", status = "invalid",
+      text = "grew" } } }
+    local none = { status = "invalid", reasons = { { code = "nothing-served", status = "invalid",
+      text = "none" } } }
+    local function words(verdicts, worst)
+      local list = {}
+      for i = 2, #verdicts do list[i - 1] = { name = "b", effect = "none", gain = 0, text = "" } end
+      local element = answer.of_comparison { metrics = { "ttft_ms.p99", "e2e_ms.mean" },
+        policies = { "a", "b", "c" }, base = "a", findings = { list, list }, verdict = worst,
+        verdicts = verdicts, more = { "Cost: 1 USD." } }
+      return (html.write(element):gsub("<[^>]*>", "|"):gsub("|+", "|"))
+    end
+    contains(words({ fine, fine, fine }, fine),
+      "No significant difference in TTFT p99 or E2E mean.|Cost: 1 USD.|")
+    contains(words({ full, fine, full }, full),
+      "Check| Only b keeps up with the load: a and c are overloaded.|Cost: 1 USD.|")
+    contains(words({ fine, fine, full }, full), "a and b keep up with the load: c is overloaded.")
+    contains(words({ fine, none, full }, full), "Only a is valid: b and c are not valid.")
+    contains(words({ full, full, full }, full),
+      "Not valid| There is no winner: all policies are overloaded.")
+    contains(words({ full, none, full }, full),
+      "There is no winner, because the runs are not valid.")
+  end)
+
+  it("states changes of shares in percentage points", function()
+    local pair = { change = 0.01, low = 0.009, high = 0.0123, kind = "difference" }
+    assert.equal("1.00 percentage points higher (95 % interval 0.90 to 1.23)",
+      answer.change_text(pair, 0.95, "cache_hit_rate_overall"))
+    pair.change, pair.low, pair.high = -0.1, -0.2, -0.05
+    pair.kind = "ratio"
+    assert.equal("10.0 % lower (95 % interval 5.0 % to 20.0 %)",
+      answer.change_text(pair, 0.95, "ttft_ms.p99"))
+  end)
+
+  it("is not valid for a sweep without any result, and names the reason", function()
+    local class, text = block_of(blis.sweep { name = "s", parameters = { { "x", { 1, 2 } } },
+      report = { "ttft_ms.mean" }, trial = function() error("broken", 0) end }:run { quiet = true })
+    assert.equal("invalid", class)
+    contains(text, "2 trials failed, the first because of: broken")
+  end)
+
   it("words all cases of a metric", function()
     local function finding(name, effect, gain)
       return { name = name, effect = effect, gain = gain, text = "10 % off" }
@@ -102,15 +146,15 @@ describe("the best point of a sweep", function()
     local lines = best.lines(table_of { { 1, 0, 10, 9, 11 }, { 1, 2, 20, 19, 21 },
       { 2, 0, 50, 49, 51 }, { 2, 2, 40, 39, 41 } })
     assert.same({ "The best point for TTFT mean depends on the load: weight=0, weight=2.",
-      "rate=1: weight=0 has the best TTFT mean, 10.0.",
-      "rate=2: weight=2 has the best TTFT mean, 40.0." }, lines)
+      "rate=1: weight=0 has the best TTFT mean, 10.0 ms.",
+      "rate=2: weight=2 has the best TTFT mean, 40.0 ms." }, lines)
   end)
 
   it("is never an invalid point", function()
     local lines = best.lines(table_of { { 1, 0, 10, 9, 11, "invalid" }, { 1, 2, 20, 19, 21 },
       { 2, 0, 5, 4, 6, "invalid" } })
     assert.same({ "weight=2 has the best TTFT mean at every load with a valid point.",
-      "rate=1: weight=2 has the best TTFT mean, 20.0.", "rate=2: no valid point." }, lines)
+      "rate=1: weight=2 has the best TTFT mean, 20.0 ms.", "rate=2: no valid point." }, lines)
   end)
 
   it("is not called better where intervals overlap or are absent", function()
@@ -123,7 +167,7 @@ describe("the best point of a sweep", function()
   it("is one point without a load, and a load alone is a choice", function()
     local one = table_of { { 1, 0, 10, 9, 11 }, { 1, 2, 20, 19, 21 } }
     one.parameters = { "weight" }
-    assert.same({ "weight=0 has the best TTFT mean, 10.0." }, best.lines(one))
+    assert.same({ "weight=0 has the best TTFT mean, 10.0 ms." }, best.lines(one))
     one.parameters = { "rate" }
     assert.same({}, best.environments(one))
   end)
@@ -171,7 +215,7 @@ describe("charts of a run over time", function()
     assert.equal(1, #list)
     assert.equal("a", list[1].mark)
     assert.equal(20, list[1].at)
-    contains(happenings.text(list), "a: crash of instance_0 at 20.0 s.")
+    contains(happenings.text(list), "a: crash of instance_0 at 20.0 s (for 5.0 s")
     local text = page_of(r)
     assert.matches('"happenings":%[{"at":20[.0]*,"mark":"a"}%]', text)
     assert.is_nil(happenings.text(happenings.of_result(run())))

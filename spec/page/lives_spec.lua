@@ -54,9 +54,9 @@ describe("lives of slow requests", function()
       faults = { { kind = "crash", at = 1000000, instance = "instance_0", requests = "rerouted",
         recover_after = 1000000 } },
       workload = { rate = 20, requests = 60, prompt_tokens = 100, output_tokens = 100 } }
-    assert.matches("Requests were retried %d+ times", slowest_of(spec))
+    assert.matches("Requests were rerouted %d+ times", slowest_of(spec))
     spec.faults = nil
-    assert.is_nil(slowest_of(spec):find("were retried", 1, true))
+    assert.is_nil(slowest_of(spec):find("were rerouted", 1, true))
   end)
 
   it("tell what KV tiers brought of their prompts", function()

@@ -645,7 +645,7 @@ describe("pages of several runs", function()
     assert.equal("tokens/s", drawn[4].y.unit)
     for path, title in pairs { ["ttft_ms.p99.9"] = "TTFT p99.9",
       ["by_tenant.a_ms.e2e_ms.mean"] = "tenant a_ms E2E mean", cache_hit_rate_overall =
-      "prompt blocks in cache", ["goodput.attainment"] = "goodput attainment" } do
+      "prompt blocks in cache", ["goodput.attainment"] = "SLO attainment" } do
       assert.equal(title, names.title(path))
     end
   end)

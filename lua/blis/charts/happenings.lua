@@ -18,12 +18,23 @@ local fault_words = { reclaim = "reclaim notice for", slow = "slow-down of",
 --- "1 min 5 s" would not match the axis, so all times are in seconds.
 local function seconds(time_us) return format.number(time_us / 1e6, 1) .. " s" end
 
+--- "slow-down of instance_3 at 700.0 s (5 times, for 60.0 s)"
+local function fault_text(fault)
+  local details = {}
+  if fault.factor then details[1] = ("%.4g times"):format(fault.factor) end
+  if fault.recover_us then details[#details + 1] = "for " .. seconds(fault.recover_us) end
+  if fault.lost > 0 then
+    details[#details + 1] = format.plural(fault.lost, "request") .. " lost"
+  end
+  return ("%s %s at %s%s"):format(fault_words[fault.kind] or fault.kind .. " of", fault.instance,
+    seconds(fault.time_us), #details > 0 and (" (%s)"):format(table.concat(details, ", ")) or "")
+end
+
 local function add_faults(list, r)
   for _, fault in ipairs(rawget(r, "faults") or {}) do
     if not fault.is_missed and #list < most_marks then
       list[#list + 1] = { at = fault.time_us / 1e6, mark = ("%c"):format(97 + #list),
-        text = ("%s %s at %s"):format(fault_words[fault.kind] or fault.kind .. " of",
-          fault.instance, seconds(fault.time_us)) }
+        text = fault_text(fault) }
     end
   end
 end

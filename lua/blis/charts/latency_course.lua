@@ -43,7 +43,8 @@ end
 local function latency_chart(r, kind, to_us, count)
   local found = r.requests:over_time(kind.time, to_us, count, { 0.5, 0.99 })
   return {
-    title = kind.title, x = time_axis, series = { { label = "p50" }, { label = "p99" } },
+    name = kind.name, title = kind.title, x = time_axis,
+    series = { { label = "p50" }, { label = "p99" } },
     y = { label = kind.label, unit = "ms", from_zero = true },
     data = { midpoints(to_us, count), in_ms(found[1]), in_ms(found[2]) },
     limits = targets.of(r, kind.target, "y"),
@@ -59,7 +60,8 @@ local function attainment_chart(r, to_us, count)
     shares[k] = span.judged > 0 and span.good / span.judged
   end
   return {
-    title = "SLO attainment over time", x = time_axis, series = { { label = "within targets" } },
+    name = "attainment", title = "SLO attainment over time", x = time_axis,
+    series = { { label = "within targets" } },
     y = { label = "requests within targets", percent = true, range = { 0, 1 } },
     data = { midpoints(to_us, count), shares },
   }

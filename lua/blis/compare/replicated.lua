@@ -10,6 +10,7 @@ local experiment = require "blis.experiment"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local options = require "blis.config.sweep"
+local outline = require "blis.charts.outline"
 local one_run = require "blis.compare.one_run"
 local page = deferred "blis.page.comparison"
 local processors = deferred "blis.processors"
@@ -41,6 +42,7 @@ local replicated = {}
 ---@field setup { traffic: string, traffic_file?: string, rows: blis.results.Asked[][] } what was
 --- run, the rows of each policy
 ---@field verdict blis.RunVerdict? of all policies; `runs` of its reasons has their names
+---@field outlines blis.charts.Outline[][] what charts need of the runs of each policy
 ---@field windows integer? number of windows of the run for the intervals; nil: the run is too short
 ---@field table blis.SweepTable means and intervals of each policy
 ---@field against table<integer, table<string, blis.PairedEstimate>> policy and metric, against the
@@ -222,8 +224,28 @@ local function setup_of(shared, setups, replications)
   return show.figures { traffic = traffic, traffic_file = file, rows = setups }
 end
 
---- The configuration of a result and what it is compared by, for the record of its trial.
-local function facts_of(result) return setup.rows(result), between.subject(result) end
+--- The configuration of a result, what it is compared by, and what its charts need, for the record
+--- of its trial.
+local function facts_of(result)
+  return setup.rows(result), between.subject(result), outline.of_result(result)
+end
+
+--- The outlines of the runs of each policy; a policy with a run without one has none.
+local function outlines_of(stage, known)
+  local all = {}
+  for i = 1, #stage.plan.points do
+    all[i] = {}
+    for r = 1, stage.plan.replications do
+      local one = known[stage.plan.trials[plan.index(stage.plan, i, r)].key].outline
+      if not one then
+        all[i] = {}
+        break
+      end
+      all[i][r] = one
+    end
+  end
+  return all
+end
 
 --- A mean over subjects; nil where one has no value.
 local function mean_over(subjects, value_of)
@@ -278,14 +300,17 @@ local function compare_once(values, shared, list)
   local stage = new_stage(values, shared, list, 1, values.report)
   local found, against, drawn, setups, results = one_run.compare(stage, values.baseline,
     values.level)
-  local subjects = {}
-  for i, result in ipairs(results) do subjects[i] = between.subject(result) or false end
+  local subjects, outlines = {}, {}
+  for i, result in ipairs(results) do
+    subjects[i], outlines[i] = between.subject(result) or false, { outline.of_result(result) }
+  end
   add_model_errors(against, subjects, values.baseline)
   return setmetatable({
     policies = show.figures(labels_of(list)), baseline = values.baseline, replications = 1,
     looks = 1, max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
     level = values.level, against = show.figures(against), is_one_run = true,
     verdict = found.verdict,
+    outlines = outlines,
     windows = drawn and drawn.count, setup = setup_of(shared, setups, 1),
     changes = values.variants and variants.changes(list) or nil,
   }, Comparison)
@@ -331,7 +356,7 @@ function replicated.compare(spec, list)
     max_looks = #stopping.looks(rule),
     setup = setup_of(shared, setups_of(stage, known), replications),
     changes = values.variants and variants.changes(list) or nil,
-    against = against,
+    against = against, outlines = outlines_of(stage, known),
   }, Comparison)
 end
 

@@ -259,6 +259,8 @@ function requests:add(record) end
 ---@field instance string
 ---@field kind string
 ---@field is_missed boolean the instance did not exist or was down
+---@field recover_us? integer from its start, of a reclaim from the stop, until full recovery
+---@field factor? number slowdown factor of steps, for kind slow
 ---@field lost integer requests, at once
 ---@field rerouted integer
 ---@field retried integer that are sent again after a pause

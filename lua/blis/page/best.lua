@@ -1,7 +1,6 @@
 --- The best points of a sweep. A load is not a choice: a parameter such as the request rate
 --- describes the environment, and the best point is sought for each of its values.
 local figures = require "blis.results.figures"
-local format = require "blis.format"
 local names = require "blis.page.names"
 local plan = require "blis.sweep.plan"
 
@@ -100,7 +99,7 @@ local function sentence(self, group, metric, sign)
   local at = group.name ~= "" and group.name .. ": " or ""
   if not found then return ("%sno valid point."):format(at) end
   local text = ("%s%s has the best %s, %s%s."):format(at, best.choice(self, found),
-    names.title(metric), format.number(mean_of(found, metric), 1),
+    names.title(metric), names.value(metric, mean_of(found, metric)),
     has_rival(group.points, found, metric) and "; not significantly better than all others" or "")
   return text, best.choice(self, found), has_rival(group.points, found, metric)
 end

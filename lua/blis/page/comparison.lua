@@ -6,6 +6,7 @@ local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
 local features = require "blis.page.features"
+local known = require "blis.results.figures"
 local format = require "blis.format"
 local html = require "blis.page.html"
 local json = require "blis.results.json"
@@ -16,9 +17,11 @@ local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
 local ranges = require "blis.charts.ranges"
 local report = require "blis.results.report"
+local seeds = require "blis.charts.seeds"
 local setup = require "blis.page.setup"
 local svg = require "blis.plot.svg"
 local sweep = require "blis.page.sweep"
+local verdict = require "blis.results.verdict"
 local warnings = require "blis.page.warnings"
 
 local page = {}
@@ -107,40 +110,84 @@ local function effect_of(pair, model_error)
   return pair.change < 0 and "better" or "worse"
 end
 
-local function finding(name, pair, effect, level)
+local function finding(name, pair, effect, level, metric)
   return { name = name, effect = effect, gain = pair and pair.change and math.abs(pair.change) or 0,
-    text = pair and pair.low and answer.change_text(pair, level) or "" }
+    text = pair and pair.low and answer.change_text(pair, level, metric) or "" }
+end
+
+--- "Cost: round-robin 1.2 USD, weighted 1.1 USD": of(i) returns the USD of a policy.
+local function cost_line(labels, title, of)
+  local words = {}
+  for i, label in ipairs(labels) do
+    local usd = of(i)
+    if not usd then return nil end
+    words[i] = ("%s %s USD"):format(label, number(usd, 3))
+  end
+  return ("%s: %s."):format(title, table.concat(words, ", "))
+end
+
+local function attainment_line(labels, of)
+  local words = {}
+  for i, label in ipairs(labels) do
+    local share = of(i)
+    if not share then return nil end
+    words[i] = ("%s %s"):format(label, format.share(share))
+  end
+  return ("SLO attainment: %s."):format(table.concat(words, ", "))
+end
+
+--- Attainment and cost of each policy; value_of(i, path) returns a metric of a policy.
+local function facts_of(labels, value_of)
+  local list = {}
+  list[1] = attainment_line(labels, function(i) return value_of(i, "goodput.attainment") end)
+  list[#list + 1] = cost_line(labels, "Cost per million output tokens", function(i)
+    return value_of(i, "cost.usd_per_million_output_tokens")
+  end)
+  return list
 end
 
 --- The answer of single runs of each policy.
 local function answer_of(results, labels)
-  local sentences, first = {}, between.subject(results[1])
+  local metrics, all, first = {}, {}, between.subject(results[1])
   for k, one in ipairs(report.differences(results)) do
-    local findings = {}
+    metrics[k], all[k] = one.metric, {}
     for i = 2, #results do
       local pair = one.pairs[i]
       local limit = between.error_of(one.metric, first, between.subject(results[i]))
-      findings[i - 1] = finding(labels[i], pair, effect_of(pair, limit), pair and pair.level)
+      all[k][i - 1] = finding(labels[i], pair, effect_of(pair, limit), pair and pair.level,
+        one.metric)
     end
-    sentences[k] = answer.winner(one.metric, labels[1], findings)
   end
-  return answer.of_comparison(sentences, results.verdict)
+  local verdicts = {}
+  for i, r in ipairs(results) do verdicts[i] = r.verdict end
+  return answer.of_comparison { metrics = metrics, policies = labels, base = labels[1],
+    findings = all, verdict = results.verdict, verdicts = verdicts,
+    more = facts_of(labels, function(i, path)
+      local _, value = known.find(path, results[i])
+      return type(value) == "number" and value or nil
+    end) }
 end
 
 --- The answer of a comparison over seeds.
 local function answer_of_replicated(self)
-  local sentences = {}
+  local all = {}
   for k, metric in ipairs(self.table.shown) do
-    local findings = {}
+    all[k] = {}
     for i, name in ipairs(self.policies) do
       if i ~= self.baseline then
-        findings[#findings + 1] = finding(name, self.against[i][metric], self:effect(i, metric),
-          self.level)
+        table.insert(all[k], finding(name, self.against[i][metric], self:effect(i, metric),
+          self.level, metric))
       end
     end
-    sentences[k] = answer.winner(metric, self.policies[self.baseline], findings)
   end
-  return answer.of_comparison(sentences, self.verdict)
+  local verdicts = {}
+  for i, point in ipairs(self.table.points) do verdicts[i] = point.verdict or false end
+  return answer.of_comparison { metrics = self.table.shown, policies = self.policies,
+    base = self.policies[self.baseline], findings = all, verdict = self.verdict,
+    verdicts = verdicts, more = facts_of(self.policies, function(i, path)
+      local estimate = self.table.points[i].metrics[path]
+      return estimate and estimate.mean
+    end) }
 end
 
 --- The charts of runs over time, which share cursor and zoom.
@@ -193,6 +240,73 @@ local function differences(self, metric, width)
   return html.figure(html.raw(svg.element(chart, { width = width })))
 end
 
+--- How charts over seeds are to be read.
+local function seeds_note(self)
+  if self.replications < 2 then return {} end
+  return html.p({ class = "soft" }, ("Lines are means over %d seeds, and bands are %s. All runs "
+    .. "are drawn as long as their mean."):format(self.replications, self.replications < 4
+    and "the ranges of the runs" or ("%g %% intervals"):format(self.level * 100)))
+end
+
+-- Outcomes of requests, of which a page shows those that occur.
+local outcomes = {}
+for _, one in ipairs(known.of "Counts") do outcomes[#outcomes + 1] = one.name end
+
+--- Mean numbers of requests by outcome, a row for each policy.
+local function outcome_table(self)
+  local header, rows = { "" }, {}
+  for i, label in ipairs(self.policies) do rows[i] = { label } end
+  for _, name in ipairs(outcomes) do
+    local values, has_any = {}, false
+    for i in ipairs(self.policies) do
+      local estimate = self.table.points[i].metrics[name]
+      values[i] = estimate and estimate.mean or 0
+      has_any = has_any or values[i] > 0
+    end
+    if has_any then
+      header[#header + 1] = (name:gsub("_", " "))
+      for i, value in ipairs(values) do
+        rows[i][#header] = value == math.floor(value) and count(math.tointeger(value))
+          or number(value)
+      end
+    end
+  end
+  return parts.table(self.replications > 1 and "Mean numbers of requests over the seeds"
+    or "Numbers of requests", header, rows)
+end
+
+local statistics_shown = { "mean", "p50", "p90", "p99", "max" }
+
+--- Statistics of each latency, a row for each policy and latency.
+local function latency_table(self)
+  local rows = {}
+  for _, one in ipairs { { "TTFT", "ttft_ms" }, { "ITL", "itl_ms" }, { "E2E", "e2e_ms" } } do
+    for i, label in ipairs(self.policies) do
+      local row = { ("%s, %s"):format(one[1], label) }
+      for k, statistic in ipairs(statistics_shown) do
+        local estimate = self.table.points[i].metrics[one[2] .. "." .. statistic]
+        row[k + 1] = estimate and estimate.mean and number(estimate.mean) or "-"
+      end
+      rows[#rows + 1] = row
+    end
+  end
+  return parts.table(self.replications > 1 and "Times in ms, means over the seeds" or "Times in ms",
+    { "", table.unpack(statistics_shown) }, rows)
+end
+
+local function latency_section(chart_list, self)
+  local charts_of_all, tails = seeds.distributions(self.policies, self.outlines, self.level)
+  return parts.section("latencies", "Latencies", latency_table(self),
+    #charts_of_all > 0 and seeds_note(self) or {}, chart_list:row(charts_of_all),
+    chart_list:row(tails))
+end
+
+local function time_section(chart_list, self)
+  local list = seeds.courses(self.policies, self.outlines, self.level)
+  if #list == 0 then return nil end
+  return parts.section("time", "Over time", seeds_note(self), chart_list:row(list))
+end
+
 --- Writes the page of a comparison over seeds.
 ---@param path string
 ---@param self blis.ReplicatedComparison
@@ -201,13 +315,23 @@ function page.write_replicated(path, self)
   for i, metric in ipairs(self.table.shown) do
     figures[i] = differences(self, metric, is_narrow and narrow or nil)
   end
-  write(path, title_of(self.policies), origin.line(), chart_list, {
+  local has_any = false
+  for _, one in ipairs(figures) do has_any = has_any or next(one) ~= nil end
+  local sections = {
     setup.replicated(self),
-    parts.section("compared", "Compared", html.pre(tostring(self))),
-    parts.section("differences", "Differences",
-      html.div({ class = is_narrow and "charts" or nil }, figures)),
+    parts.section("differences", "Differences", has_any
+      and html.div({ class = is_narrow and "charts" or nil }, figures)
+      or html.p(verdict.is_invalid(self.verdict)
+        and "Differences between runs that are not valid have no intervals."
+        or "There are too few runs for intervals of the differences.")),
     parts.section("means", "Means and intervals", sweep.table(self.table)),
-  }, sweep.json(self.table), answer_of_replicated(self))
+    latency_section(chart_list, self),
+  }
+  sections[#sections + 1] = time_section(chart_list, self)
+  sections[#sections + 1] = parts.section("requests", "Requests by outcome", outcome_table(self))
+  sections[#sections + 1] = parts.section("compared", "As text", html.pre(tostring(self)))
+  write(path, title_of(self.policies), origin.line(), chart_list, sections,
+    sweep.json(self.table), answer_of_replicated(self))
 end
 
 return page

@@ -11,7 +11,7 @@ local sorted = require "blis.sorted"
 
 local features = {}
 
-local count, number, percent = format.count, format.number, format.percent
+local count, number = format.count, format.number
 
 -- Parts that are not features but have a section of the same form, with its position.
 local own_parts = {
@@ -44,7 +44,7 @@ local most_as_columns, fewest_figures = 6, 8
 local function text_of(figure, value)
   if value == nil or value ~= value then return "-" end
   if type(value) ~= "number" then return tostring(value) end
-  if figure.unit == "0 to 1" then return percent(value) end
+  if figure.unit == "0 to 1" then return format.share(value) end
   if math.type(value) == "integer" then return count(value) end
   local size = math.abs(value)
   local text = number(value, size >= 100 and 1 or size >= 1 and 2 or size == 0 and 0 or 4)

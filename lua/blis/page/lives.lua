@@ -131,12 +131,17 @@ end
 
 --- Limits of the records of retried requests.
 local function note_of(r)
-  local count = (rawget(r, "rerouted") or 0) + (rawget(r, "retried") or 0)
-  if count == 0 then return nil end
-  return html.p({ class = "soft" }, ("Requests were retried %s times because faults or scaling "
-    .. "removed their instance. Time on the lost instance counts as waiting here; timelines show "
-    .. "it.")
-    :format(format.count(count)))
+  local words = {}
+  for _, name in ipairs { "rerouted", "retried" } do
+    local count = rawget(r, name) or 0
+    if count > 0 then
+      words[#words + 1] = ("%s %s"):format(name, format.plural(count, "time"))
+    end
+  end
+  if #words == 0 then return nil end
+  return html.p({ class = "soft" }, ("Requests were %s because faults or scaling removed their "
+    .. "instance. Time on the lost instance counts as waiting here; timelines show it.")
+    :format(table.concat(words, " and ")))
 end
 
 --- A table of the slowest requests; nothing without records.

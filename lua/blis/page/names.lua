@@ -1,11 +1,17 @@
 --- Display names of metrics, which programs address by path.
 local figures = require "blis.results.figures"
+local format = require "blis.format"
 local parts = require "blis.page.parts"
 
 local names = {}
 
 local own_words = { cache_hit_rate_overall = "prompt blocks in cache",
   tokens_per_sec = "throughput", ttft_ms = "TTFT", e2e_ms = "E2E" }
+
+-- Metrics whose parts do not make a name.
+local own_titles = { ["goodput.attainment"] = "SLO attainment",
+  ["goodput.requests_per_sec"] = "goodput", ["cost.usd"] = "cost",
+  ["cost.usd_per_million_output_tokens"] = "cost per million output tokens" }
 
 -- Prefix of custom metrics.
 local named = { by_slo_class = "SLO class", by_tenant = "tenant", by_model = "model",
@@ -16,6 +22,9 @@ local named = { by_slo_class = "SLO class", by_tenant = "tenant", by_model = "mo
 ---@return string
 function names.title(path)
   if not figures.find(path) then return path end
+  local steady, own = path:match "^(steady%.)(.*)$"
+  own = own_titles[own or path]
+  if own then return steady and "steady " .. own or own end
   local words, is_own = {}, false
   for part in path:gmatch "[^.]+" do
     if part:find "^%d" and not is_own then -- of p99.9
@@ -33,12 +42,28 @@ local function unit_of(path)
   return figure and figure.unit or nil
 end
 
+--- Whether a metric is a share, which tables show in percent.
+---@param path string
+---@return boolean
+function names.is_share(path) return unit_of(path) == "0 to 1" end
+
 --- "TTFT p99 (ms)": the same with its unit.
 ---@param path string
 ---@return string
 function names.head(path)
-  local unit = unit_of(path)
+  local unit = names.is_share(path) and "%" or unit_of(path)
   return unit and ("%s (%s)"):format(names.title(path), unit) or names.title(path)
+end
+
+--- "12.3 ms": a value with its unit; shares as percentages.
+---@param path string
+---@param value number
+---@return string
+function names.value(path, value)
+  local unit = unit_of(path)
+  if unit == "0 to 1" then return format.share(value) end
+  local decimals = math.abs(value) >= 10 and 1 or 3
+  return ("%s%s"):format(format.number(value, decimals), unit and " " .. unit or "")
 end
 
 --- The heads of several.

@@ -48,7 +48,7 @@ local function cards_of(r)
     { "throughput", number(r.tokens_per_sec), "tokens/s" },
     { "prompt blocks in cache", percent(r.cache_hit_rate_overall) },
   }
-  if goodput then list[#list + 1] = { "within targets", percent(goodput.attainment) } end
+  if goodput then list[#list + 1] = { "within targets", format.share(goodput.attainment) } end
   if cost.usd then list[#list + 1] = { "cost", number(cost.usd, 3), "USD" } end
   return parts.cards(list)
 end
@@ -113,7 +113,7 @@ local function requests_section(r)
     local n = r[ending.name]
     if ending.name ~= "arrived" and n > 0 then
       rows[#rows + 1] = { (ending.name:gsub("_", " ")), count(n),
-        percent(n / math.max(r.arrived, 1)), parts.sentence(ending.doc) }
+        format.share(n / math.max(r.arrived, 1)), parts.sentence(ending.doc) }
     end
   end
   local tables = {}
@@ -169,9 +169,8 @@ local function series_note(r)
 end
 
 --- The charts of a run over time, which share their marks, cursor, and zoom.
-local function time_section(chart_list, r)
-  local marks = happenings.of_result(r)
-  local list = latency_course.of_result(r)
+local function time_section(chart_list, r, latencies)
+  local marks, list = happenings.of_result(r), table.move(latencies, 1, #latencies, 1, {})
   local others = over_time.of_result(r)
   table.move(others, 1, #others, #list + 1, list)
   for _, chart in ipairs(list) do chart.happenings, chart.is_time = marks, true end
@@ -185,12 +184,12 @@ end
 ---@param r blis.Result
 ---@param run? blis.cli.Run other requested sections
 function page.write(path, r, run)
-  local chart_list = charts.new()
+  local chart_list, latencies = charts.new(), latency_course.of_result(r)
   local title = ("%s on %s%s"):format(report.policy(r), origin.cluster(r.setup),
     rawget(r, "scaling") and " initially, then autoscaled" or "")
   local sections = {
     setup.section(r), latency_section(chart_list, r),
-    time_section(chart_list, r),
+    time_section(chart_list, r, latencies),
     requests_section(r), instance_section(r),
   }
   local own = features.sections(r)
@@ -205,7 +204,7 @@ function page.write(path, r, run)
   document.write(path, {
     title = title, styles = { "uplot.css", "report.css" }, scripts = { "uplot.js", "report.js" },
     body = { html.header(html.h1(title), html.p({ class = "soft" }, origin.line(r.hash)),
-      parts.navigation(sections)), answer.of_run(r), cards_of(r), sections },
+      parts.navigation(sections)), answer.of_run(r, latencies), cards_of(r), sections },
     data = { charts = chart_list:json(), result = json.text(shown) },
   })
 end

@@ -70,16 +70,18 @@ end
 local function estimate_of(point, metric, decimals)
   local estimate = point.metrics[metric]
   if not estimate or not estimate.mean then return "-" end
+  local factor = names.is_share(metric) and 100 or 1
   if estimate.n < 2 and not estimate.windows then
-    return parts.estimate({ mean = estimate.mean }, decimals)
+    return parts.estimate({ mean = factor * estimate.mean }, decimals)
   end
   local low, high, is_range = plot.ends_of(estimate, point.values[metric])
-  return parts.estimate({ mean = estimate.mean, low = low, high = high }, decimals), is_range
+  return parts.estimate({ mean = factor * estimate.mean, low = low and factor * low,
+    high = high and factor * high }, decimals), is_range
 end
 
 --- The values of a point's parameters, or its name if it has none, as in comparisons.
 local function parameters_of(self, point)
-  if not is_by_parameter(self) then return { point.name } end
+  if not is_by_parameter(self) then return { (point.name:gsub("^routing=", "")) } end
   local cells = {}
   for i, name in ipairs(self.parameters) do cells[i] = plan.label_text(point.parameters[name]) end
   return cells
@@ -96,7 +98,8 @@ function page.table(self)
     if self.verdict then row[#row + 1] = verdict.mark(point.verdict) end
     for _, metric in ipairs(self.shown) do
       local estimate = point.metrics[metric]
-      local decimals = estimate and estimate.mean and math.abs(estimate.mean) < 10 and 4 or 1
+      local decimals = names.is_share(metric) and 2
+        or estimate and estimate.mean and math.abs(estimate.mean) < 10 and 4 or 1
       local text, is_range = estimate_of(point, metric, decimals)
       has_below = has_below or is_range ~= nil
       has_ranges = has_ranges or is_range
@@ -107,7 +110,7 @@ function page.table(self)
   local below = has_ranges and "the range of the runs below them"
     or ("%g %% intervals below them"):format(self.level * 100)
   local heads = is_by_parameter(self) and table.move(self.parameters, 1, #self.parameters, 1, {})
-    or { "point" }
+    or { self.parameters[1] == "routing" and "policy" or "point" }
   heads[#heads + 1] = "runs"
   if self.verdict then heads[#heads + 1] = "verdict" end
   table.move(names.heads(self.shown), 1, #self.shown, #heads + 1, heads)
@@ -182,12 +185,36 @@ local function failures_section(self)
       { [2] = true, [3] = true }) or {})
 end
 
+--- The verdict of a page: a sweep with some valid points is not invalid as a whole, and a sweep
+--- without any result is.
+local function verdict_of(self)
+  local valid = 0
+  for _, point in ipairs(self.points) do
+    if point.n > 0 and not verdict.is_invalid(point.verdict) then valid = valid + 1 end
+  end
+  local given = self.verdict or { status = "ok", reasons = {} }
+  if valid == 0 then return { status = "invalid", reasons = given.reasons } end
+  if given.status ~= "invalid" then return given end
+  return { status = "warning", reasons = given.reasons }
+end
+
 --- The best point, or the best point per load and the loads at which it changes.
 local function answer_of(self)
-  local lines = best.lines(self)
+  local lines, invalid = best.lines(self), 0
   local first = table.remove(lines, 1)
   if not first then first = "The sweep has no metric with a better direction to judge by." end
-  return { headline = first, lines = lines, verdict = self.verdict }
+  for _, point in ipairs(self.points) do
+    invalid = invalid + (verdict.is_invalid(point.verdict) and 1 or 0)
+  end
+  if invalid > 0 then
+    lines[#lines + 1] = ("%d of %s are not valid, and are not compared."):format(invalid,
+      format.plural(#self.points, "point"))
+  end
+  if #self.failures > 0 then
+    lines[#lines + 1] = ("%s failed, the first because of: %s"):format(
+      format.plural(#self.failures, "trial"), self.failures[1].reason or self.failures[1].status)
+  end
+  return { headline = first, lines = lines, verdict = verdict_of(self) }
 end
 
 --- A table per load with the points that no other point of the load beats in two metrics.

@@ -19,6 +19,7 @@ local record = {}
 ---@field wall_us? integer
 ---@field setup? blis.results.Asked[] the configuration, if requested
 ---@field subject? blis.results.Subject what it is compared by, if requested
+---@field outline? blis.charts.Outline what its charts need, if requested
 ---@field parameters? table<string, any> labels
 ---@field seed? integer
 ---@field tried? integer when, as Unix time, if its point was chosen from outside
@@ -165,7 +166,7 @@ end
 ---@param trial blis.sweep.Trial
 ---@param outcome any
 ---@param facts { wall_us?: integer, notes: string, setup?: blis.results.Asked[],
---- subject?: blis.results.Subject }
+--- subject?: blis.results.Subject, outline?: blis.charts.Outline }
 ---@return string
 function record.of_outcome(self, trial, outcome, facts)
   check_outcome(outcome)
@@ -180,6 +181,7 @@ function record.of_outcome(self, trial, outcome, facts)
   if facts.wall_us then writer:field("wall_us", facts.wall_us) end
   if facts.setup then write_setup(writer, facts.setup) end
   if facts.subject then write_subject(writer, facts.subject) end
+  if facts.outline then canonical.write(writer, facts.outline, "outline", "outline") end
   return seal(writer:done():take())
 end
 

@@ -77,7 +77,7 @@ local function new_work(self, values, trial_function, pause, setup_of)
     report_late_modules(self)
     local facts = { wall_us = wall_us, notes = table.concat(notes, "\n") }
     if setup_of then
-      facts.setup, facts.subject = setup_of(outcome)
+      facts.setup, facts.subject, facts.outline = setup_of(outcome)
       if trial.replication > 1 then facts.setup = nil end
     end
     return record.of_outcome(self, trial, outcome, facts)

@@ -90,7 +90,7 @@ describe("a declared fault", function()
     local lost = run { crash }
     assert.is_true(lost.failed > 0)
     assert.same({ time_us = seconds(10), instance = "instance_1", kind = "crash",
-      is_missed = false, lost = lost.failed, rerouted = 0, retried = 0,
+      is_missed = false, recover_us = seconds(8), lost = lost.failed, rerouted = 0, retried = 0,
       recomputed_tokens = 0 }, lost.faults[1])
     crash.requests = "rerouted"
     local rerouted = run { crash }

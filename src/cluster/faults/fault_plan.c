@@ -329,6 +329,8 @@ static blis_status suffer(blis_cluster *cluster, uint32_t instance, const blis_f
                                 .instance = instance,
                                 .kind = effect->kind,
                                 .is_missed = !is_there,
+                                .recover_us = effect->recover_us,
+                                .factor = effect->kind == BLIS_FAULT_SLOW ? effect->factor : 0,
                                 .lost = cluster->counts.failed - before.failed,
                                 .rerouted = cluster->counts.rerouted - before.rerouted,
                                 .retried = cluster->counts.retried - before.retried,

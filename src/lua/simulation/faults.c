@@ -144,13 +144,19 @@ void set_faults(lua_State *L, const bind_simulation *sim) {
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     const blis_fault_note *note = &notes[i];
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 10);
     set_field_integer(L, "time_us", note->time_us);
     push_instance_id(L, note->instance, sim->records->id_digits);
     lua_setfield(L, -2, "instance");
     set_field_string(L, "kind", blis_fault_kind_name(note->kind));
     lua_pushboolean(L, note->is_missed);
     lua_setfield(L, -2, "is_missed");
+    if (note->recover_us != BLIS_TIME_NEVER_US && note->kind != BLIS_FAULT_LOST_CACHE) {
+      set_field_integer(L, "recover_us", note->recover_us);
+    }
+    if (note->factor > 0) {
+      set_field_number(L, "factor", note->factor);
+    }
     set_field_integer(L, "lost", note->lost);
     set_field_integer(L, "rerouted", note->rerouted);
     set_field_integer(L, "retried", note->retried);

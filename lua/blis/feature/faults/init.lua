@@ -67,12 +67,15 @@ local function fault_section(r, parts)
   local rows = {}
   for i = 1, math.min(#list, most_rows) do
     local fault = list[i]
-    rows[i] = { number(fault.time_us / 1e6, 1), fault.kind, fault.instance, count(fault.lost),
+    rows[i] = { number(fault.time_us / 1e6, 1), fault.kind, fault.instance,
+      fault.factor and options.number(fault.factor) .. " times" or "-",
+      fault.recover_us and number(fault.recover_us / 1e6, 1) or "-", count(fault.lost),
       count(fault.rerouted), count(fault.retried), fault.is_missed and "not in service" or "" }
   end
   return parts.section("faults", "Faults", parts.table(
-    parts.first_of(#list, most_rows, "All faults"), { "time (s)", "kind", "instance", "lost",
-      "rerouted", "retried", "" }, rows, { [2] = true, [3] = true }))
+    parts.first_of(#list, most_rows, "All faults"), { "time (s)", "kind", "instance",
+      "step times", "duration (s)", "requests lost", "rerouted", "retried", "" }, rows,
+    { [2] = true, [3] = true }))
 end
 
 faults.page = { title = "Faults", at = 21, section = fault_section }
