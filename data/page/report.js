@@ -202,6 +202,19 @@
     return cursor;
   }
 
+  function hooksOf(chart) {
+    const hooks = { draw: [(plot) => drawMarks(plot, chart)] };
+    if (!chart.is_time) return hooks;
+    hooks.setScale = [(plot, name) => {
+      if (name === "x") zoomHeats(plot.scales.x.min, plot.scales.x.max);
+    }];
+    hooks.setCursor = [(plot) => {
+      const left = plot.cursor.left;
+      pointHeats(left === undefined || left < 0 ? null : plot.posToVal(left, "x"));
+    }];
+    return hooks;
+  }
+
   function drawLines(place, chart) {
     const limits = (name) => (chart.limits || []).filter((one) => one.axis === name);
     const scale = (axis, name) => ({
@@ -221,7 +234,7 @@
       })),
       legend: { live: true, markers: { width: 0, fill: () => "" } },
       cursor: cursorOf(chart),
-      hooks: { draw: [(plot) => drawMarks(plot, chart)] },
+      hooks: hooksOf(chart),
     };
     const plot = new uPlot(options, chart.data, place);
     const legend = place.querySelectorAll(".u-legend .u-series");
@@ -239,47 +252,98 @@
     return made;
   };
 
-  // Rows of cells, the stronger the more, with the first and last row, the times, and a scale. The
-  // legend names the cell under the pointer.
-  function drawHeat(place, chart) {
-    const rows = chart.rows.length, columns = chart.data[0].length;
-    const canvas = element("canvas", "heat");
-    const most = Math.max(chart.most, 1e-12), rgb = colour("heat");
-    canvas.width = columns;
-    canvas.height = rows;
-    canvas.style.height = Math.max(120, Math.min(480, rows * 8)) + "px";
-    const context = canvas.getContext("2d");
-    chart.data.forEach((row, y) => row.forEach((value, x) => {
-      if (value === null) return;
-      context.fillStyle = "rgba(" + rgb + "," + (value / most).toFixed(3) + ")";
+  // Heat maps over time, which follow the cursor and the zoom of the other charts.
+  let heats = [];
+
+  // Where a time is among the visible ones, from 0 to 1.
+  const shareOf = (heat, time) => (time - heat.from) / (heat.to - heat.from);
+
+  function lineAt(heat, name, time, text) {
+    const line = element("span", name, text), share = shareOf(heat, time);
+    line.style.left = 100 * share + "%";
+    line.hidden = !(share >= 0 && share <= 1);
+    return line;
+  }
+
+  // Draws the cells of the visible times, the events of the run, and the axis.
+  function paint(heat) {
+    const chart = heat.chart, rows = chart.rows.length, rgb = colour("heat");
+    const most = Math.max(chart.most, 1e-12);
+    heat.columns = chart.times.map((_, k) => k)
+      .filter((k) => chart.times[k] >= heat.from && chart.times[k] <= heat.to);
+    heat.canvas.width = Math.max(heat.columns.length, 1);
+    heat.canvas.height = rows;
+    const context = heat.canvas.getContext("2d");
+    chart.data.forEach((row, y) => heat.columns.forEach((k, x) => {
+      if (row[k] === null) return;
+      context.fillStyle = "rgba(" + rgb + "," + (row[k] / most).toFixed(3) + ")";
       context.fillRect(x, y, 1, 1);
     }));
-    const end = chart.times[columns - 1], told = element("p", "soft", "");
-    const names = element("div", "rows"), times = element("div", "times");
-    const scale = element("p", "scale soft");
-    names.append(element("span", "", chart.rows[0]), element("span", "", chart.rows[rows - 1]));
-    [0, 0.25, 0.5, 0.75, 1].forEach((share) => {
-      times.append(element("span", "", withUnit(Number((end * share).toPrecision(3)), chart.x)));
+    heat.marks.replaceChildren(...(chart.happenings || [])
+      .map((one) => lineAt(heat, one.mark ? "mark" : "mark thin", one.at, one.mark || "")));
+    heat.axis.replaceChildren(...[0, 0.25, 0.5, 0.75, 1].map((share) => {
+      const time = heat.from + share * (heat.to - heat.from);
+      return element("span", "", withUnit(Number(time.toPrecision(3)), chart.x));
+    }));
+  }
+
+  function zoomHeats(from, to) {
+    heats.forEach((heat) => {
+      heat.from = Math.max(from, 0);
+      heat.to = Math.min(to, heat.end);
+      if (heat.to > heat.from) paint(heat);
     });
+  }
+
+  function pointHeats(time) {
+    heats.forEach((heat) => {
+      heat.pointer.replaceChildren(...(time === null ? [] : [lineAt(heat, "pointer", time, "")]));
+    });
+  }
+
+  // Names the cell under the pointer.
+  function tellCell(heat, told, event) {
+    const chart = heat.chart, box = heat.canvas.getBoundingClientRect(), rows = chart.rows.length;
+    const x = Math.floor((event.clientX - box.left) / box.width * heat.columns.length);
+    const y = Math.floor((event.clientY - box.top) / box.height * rows);
+    const k = heat.columns[Math.min(x, heat.columns.length - 1)];
+    if (k === undefined || y < 0 || y >= rows) return;
+    told.textContent = chart.rows[y] + " at " + withUnit(chart.times[k], chart.x) + ": "
+      + withUnit(chart.data[y][k], chart.y);
+  }
+
+  // Rows of cells, the stronger the more, with the names of rows, the times, and a scale. The
+  // legend names the cell under the pointer. Empty cells have no value.
+  function drawHeat(place, chart) {
+    const rows = chart.rows.length, isFew = rows <= 24, canvas = element("canvas", "heat");
+    canvas.style.height = (isFew ? Math.max(150, rows * 17)
+      : Math.max(120, Math.min(480, rows * 8))) + "px";
+    const step = chart.times.length > 1 ? chart.times[1] - chart.times[0] : 1;
+    const end = chart.times[chart.times.length - 1] + step / 2;
+    const heat = { chart: chart, canvas: canvas, from: 0, to: end, end: end,
+      marks: element("div", "marks"), pointer: element("div", "marks"),
+      axis: element("div", "times") };
+    const names = element("div", isFew ? "rows few" : "rows"), told = element("p", "soft", "");
+    (isFew ? chart.rows : [chart.rows[0], chart.rows[rows - 1]]).forEach((name) => {
+      names.append(element("span", "", name));
+    });
+    const scale = element("p", "scale soft");
     scale.append(element("span", "", "0"), element("span", "ramp"),
       element("span", "", withUnit(chart.most, chart.y)), element("span", "", chart.y.label));
-    canvas.addEventListener("mousemove", (event) => {
-      const box = canvas.getBoundingClientRect();
-      const x = Math.min(columns - 1, Math.floor((event.clientX - box.left) / box.width * columns));
-      const y = Math.min(rows - 1, Math.floor((event.clientY - box.top) / box.height * rows));
-      if (x < 0 || y < 0) return;
-      told.textContent = chart.rows[y] + " at " + withUnit(chart.times[x], chart.x) + ": "
-        + withUnit(chart.data[y][x], chart.y);
-    });
+    canvas.addEventListener("mousemove", (event) => tellCell(heat, told, event));
     canvas.addEventListener("mouseleave", () => { told.textContent = ""; });
-    const frame = element("div", "frame");
-    frame.append(names, canvas, element("span"), times);
+    const cells = element("div", "cells"), frame = element("div", "frame");
+    cells.append(canvas, heat.marks, heat.pointer);
+    frame.append(names, cells, element("span"), heat.axis);
     place.append(frame, scale, told);
+    paint(heat);
+    if (chart.is_time) heats.push(heat);
   }
 
   function draw() {
     drawn.forEach((one) => one.plot.destroy());
     drawn = [];
+    heats = [];
     document.querySelectorAll("[data-chart]").forEach((place) => {
       const chart = charts[Number(place.dataset.chart)];
       place.replaceChildren();

@@ -7,7 +7,10 @@ local over_time = {}
 local intervals = 240
 
 -- From this number of instances, lines can no longer be distinguished.
-local fewest_for_heat = 16
+local fewest_for_heat = 5
+
+-- Lines of several instances are means of this many intervals, so that they do not hide each other.
+local width_of_lines = 3
 
 -- Maximum number of rows of a heat map; more rows are merged with their neighbors.
 local most_rows = 128
@@ -37,17 +40,80 @@ local function label_of(r, i)
   return role and ("%s (%s)"):format(name_of(r, i), role) or name_of(r, i)
 end
 
+--- Returns whether instances come and go in a run.
+local function is_changing(r)
+  return rawget(r, "scaling") ~= nil or rawget(r, "spot") ~= nil or #(rawget(r, "faults") or {}) > 0
+end
+
+--- The zeros of an instance as false before its first value and after its last one: it was absent,
+--- or had no request.
+local function without_ends(list)
+  local first, last
+  for k, value in ipairs(list) do
+    if value > 0 then first, last = first or k, k end
+  end
+  local result = {}
+  for k, value in ipairs(list) do result[k] = first and k >= first and k <= last and value end
+  return result
+end
+
+-- Faults that stop an instance until it recovers.
+local stops = { crash = true, hang = true, reclaim = true }
+
+--- Sets zeros to false while a fault stops an instance; times are seconds.
+local function omit_faults(r, lists, times)
+  local by_name = {}
+  for i in ipairs(lists) do by_name[name_of(r, i)] = lists[i] end
+  for _, fault in ipairs(rawget(r, "faults") or {}) do
+    local list = stops[fault.kind] and not fault.is_missed and by_name[fault.instance]
+    local to_us = fault.time_us + (fault.recover_us or math.huge)
+    for k, time in ipairs(list and times or {}) do
+      local is_inside = time * 1e6 >= fault.time_us and time * 1e6 <= to_us
+      if is_inside and list[k] == 0 then list[k] = false end
+    end
+  end
+end
+
+--- Lists of a run with instances that come and go, without the times at which they were absent.
+local function present(r, lists, times)
+  if not is_changing(r) then return lists end
+  local result = {}
+  for i, list in ipairs(lists) do
+    result[i] = rawget(r, "scaling") and without_ends(list) or table.move(list, 1, #list, 1, {})
+  end
+  omit_faults(r, result, times)
+  return result
+end
+
+--- Means of neighboring values; false where all are.
+local function coarser(list, width)
+  local result = {}
+  for first = 1, #list, width do
+    local sum, count = 0, 0
+    for k = first, math.min(first + width - 1, #list) do
+      if list[k] then sum, count = sum + list[k], count + 1 end
+    end
+    result[#result + 1] = count > 0 and sum / count
+  end
+  return result
+end
+
 --- Lists of neighbouring instances as means, at most most_rows of them, with their names.
 local function merged(r, lists)
   local per_row = math.ceil(#lists / most_rows)
   local rows, names = {}, {}
   for first = 1, #lists, per_row do
-    local last, sums = math.min(first + per_row - 1, #lists), {}
+    local last, sums, counts = math.min(first + per_row - 1, #lists), {}, {}
     for i = first, last do
-      for k, value in ipairs(lists[i]) do sums[k] = (sums[k] or 0) + value / (last - first + 1) end
+      for k, value in ipairs(lists[i]) do
+        if value then
+          sums[k], counts[k] = (sums[k] or 0) + value, (counts[k] or 0) + 1
+        end
+      end
     end
+    for k = 1, #lists[first] do sums[k] = counts[k] and sums[k] / counts[k] or false end
     rows[#rows + 1] = sums
-    names[#names + 1] = first == last and name_of(r, first)
+    names[#names + 1] = first == last and label_of(r, first)
       or ("%s to %s, mean"):format(name_of(r, first), name_of(r, last):match "%d+$")
   end
   return rows, names
@@ -56,13 +122,15 @@ end
 --- One list per instance, in one chart.
 local function instance_chart(r, given)
   local chart = { title = given.title, caption = given.caption, x = time_axis, y = given.y }
-  if #given.lists >= fewest_for_heat then
+  local lists = present(r, given.lists, given.times)
+  if #lists >= fewest_for_heat then
     chart.kind, chart.times = "heat", given.times
-    chart.data, chart.rows = merged(r, given.lists)
+    chart.data, chart.rows = merged(r, lists)
   else
-    chart.series, chart.data = {}, { given.times }
-    for i, list in ipairs(given.lists) do
-      chart.series[i], chart.data[i + 1] = { label = label_of(r, i) }, list
+    local width = #lists > 1 and #given.times >= intervals and width_of_lines or 1
+    chart.series, chart.data = {}, { coarser(given.times, width) }
+    for i, list in ipairs(lists) do
+      chart.series[i], chart.data[i + 1] = { label = label_of(r, i) }, coarser(list, width)
     end
   end
   return chart
@@ -108,9 +176,8 @@ local function load_of(r)
 end
 
 --- Means of each interval, of what waited and ran at every instance; from the records.
-local function load_charts(r, wants)
-  if not r.keeps_records then return {} end
-  local load, times, width = load_of(r), midpoints(r.duration_us), width_for(r.arrived)
+local function load_charts(r, load, wants)
+  local times, width = midpoints(r.duration_us), width_for(r.arrived)
   return {
     wants.rates and {
       title = "Arrivals and completions", x = time_axis,
@@ -179,12 +246,23 @@ local function lora_chart(r)
     "Totals over running instances: an adapter on two instances counts twice.")
 end
 
+local handoff_axis = { label = "hand-offs", from_zero = true }
+
 --- Hand-offs: active transfers, and hand-offs that wait for free blocks.
 local function transfer_chart(r)
-  return series_chart(r, "Hand-offs", { label = "hand-offs", from_zero = true }, {
-    { "active KV "
-      .. "transfers", r.series.transfers }, { "waiting for free "
-      .. "blocks", r.series.waiting_for_room } })
+  return series_chart(r, "Hand-offs", handoff_axis, {
+    { "active KV transfers", r.series.transfers },
+    { "waiting for free blocks", r.series.waiting_for_room } })
+end
+
+--- The same from the records: means of each interval, since transfers are far shorter than the
+--- intervals of a series.
+local function handoff_chart(load, times)
+  return { title = "Hand-offs", x = time_axis, y = handoff_axis,
+    caption = "Mean number in each interval.",
+    series = { { label = "active KV transfers" }, { label = "waiting for their transfer" } },
+    data = { coarser(times, width_of_lines), coarser(load.transferring, width_of_lines),
+      coarser(load.before_transfer, width_of_lines) } }
 end
 
 --- Requests in the bands of the gateway's queue.
@@ -219,15 +297,18 @@ function over_time.of_result(r, name)
   local wants = {}
   for _, one in ipairs(over_time.names) do wants[one] = not name or name == one end
   local list = {}
-  if wants.rates or wants.queue or wants.batch then
-    local made = load_charts(r, wants)
-    for i = 1, 3 do list[#list + 1] = made[i] or nil end
-  end
+  local needs_load = wants.rates or wants.queue or wants.batch or wants.transfers
+  local load = r.keeps_records and needs_load and load_of(r) or nil
+  local made = load and load_charts(r, load, wants) or {}
+  for i = 1, 3 do list[#list + 1] = made[i] or nil end
   list[#list + 1] = wants.kv and kv_chart(r) or nil
+  local has_handoffs = load and wants.transfers and rawget(r, "handoffs") ~= nil
+  if has_handoffs then list[#list + 1] = handoff_chart(load, midpoints(r.duration_us)) end
   local series = rawget(r, "series")
   for _, one in ipairs(series and series.rows > 0 and of_series or {}) do
     local values = wants[one.name] and series[one.column]
-    if values and next(values) then list[#list + 1] = one.chart(r) end
+    local is_drawn = one.name == "transfers" and has_handoffs
+    if values and next(values) and not is_drawn then list[#list + 1] = one.chart(r) end
   end
   list[#list + 1] = wants.replicas and presence.instances(r) or nil
   list[#list + 1] = wants.price and presence.prices(r) or nil

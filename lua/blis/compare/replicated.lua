@@ -310,7 +310,7 @@ local function compare_once(values, shared, list)
     looks = 1, max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
     level = values.level, against = show.figures(against), is_one_run = true,
     verdict = found.verdict,
-    outlines = outlines,
+    outlines = show.figures(outlines),
     windows = drawn and drawn.count, setup = setup_of(shared, setups, 1),
     changes = values.variants and variants.changes(list) or nil,
   }, Comparison)
@@ -356,7 +356,7 @@ function replicated.compare(spec, list)
     max_looks = #stopping.looks(rule),
     setup = setup_of(shared, setups_of(stage, known), replications),
     changes = values.variants and variants.changes(list) or nil,
-    against = against, outlines = outlines_of(stage, known),
+    against = against, outlines = show.figures(outlines_of(stage, known)),
   }, Comparison)
 end
 

@@ -60,6 +60,7 @@
 ---@class blis.feature.Page
 ---@field title string of its section
 ---@field at? integer position among the sections of features; default: the position in the list
+---@field answer? fun(value: table): string? a line of the block at the top of a page
 ---@field cards? fun(cards: table[], value: table, most: integer) adds cards
 ---@field section? fun(r: blis.Result, parts: table): any the section, in place of the usual one
 

@@ -167,6 +167,8 @@ function requests:course() end
 ---@class blis.Load
 ---@field arrived integer[] requests
 ---@field completed integer[]
+---@field transferring number[] hand-offs in a KV transfer
+---@field before_transfer number[] hand-offs between their prefill and their transfer
 ---@field instances blis.InstanceLoad[]
 
 --- Activity from 0 to to_us, in count equal intervals.

@@ -1,6 +1,7 @@
 --- The block at the top of a page: the answer in one sentence, whether it can be relied on, and the
 --- expected error.
 local episodes = require "blis.page.episodes"
+local features = require "blis.page.features"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local happenings = require "blis.charts.happenings"
@@ -160,7 +161,8 @@ local function lines_of(r)
       number(goodput.requests_per_sec, 2))
   end
   lines[#lines + 1] = cost_line(r.cost)
-  return lines
+  local more = features.answers(r)
+  return table.move(more, 1, #more, #lines + 1, lines)
 end
 
 --- The answer of a run.
@@ -171,7 +173,8 @@ function answer.of_run(r, charts)
   local clause, lines = episodes.told(charts)
   local is_headline = clause and #r.verdict.reasons == 0
   if clause and not is_headline then table.insert(lines, 1, episodes.sentence(clause)) end
-  table.move(lines_of(r), 1, 4, #lines + 1, lines)
+  local facts = lines_of(r)
+  table.move(facts, 1, #facts, #lines + 1, lines)
   return answer.block { headline = headline_of(r, clause), lines = lines, verdict = r.verdict,
     expected = expected_of(r) }
 end

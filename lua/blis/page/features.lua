@@ -198,6 +198,18 @@ function features.sections(r)
   return list
 end
 
+--- The lines of features for the block at the top of a page.
+---@param r blis.Result
+---@return string[]
+function features.answers(r)
+  local list = {}
+  for _, one in ipairs(all_parts()) do
+    local value = one.page.answer and rawget(r, one.part)
+    if value then list[#list + 1] = one.page.answer(value) end
+  end
+  return list
+end
+
 --- The sections that any of several runs has, side by side; nil if no run has one.
 ---@param results blis.Result[]
 ---@param labels string[]

@@ -69,10 +69,10 @@ typedef struct blis_fault_note {
   int64_t time_us;
   uint32_t instance;
   blis_fault_kind kind;
-  bool is_missed; /* the instance was absent or not up */
+  bool is_missed;     /* the instance was absent or not up */
   int64_t recover_us; /* of its effect; BLIS_TIME_NEVER_US = never */
   double factor;      /* of BLIS_FAULT_SLOW; otherwise 0 */
-  int64_t lost;   /* requests lost at the start and at the end of the fault */
+  int64_t lost;       /* requests lost at the start and at the end of the fault */
   int64_t rerouted;
   int64_t retried;
   int64_t recomputed_tokens; /* prompt and output tokens of rerouted and retried requests */

@@ -29,7 +29,9 @@ static void set_counts(lua_State *L, const char *name, const int64_t *values, si
 
 static void push_load(lua_State *L, const blis_load *load) {
   size_t count = load->interval_count;
-  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 5);
+  set_numbers(L, "transferring", load->transferring, count);
+  set_numbers(L, "before_transfer", load->before_transfer, count);
   set_counts(L, "arrived", load->arrived, count);
   set_counts(L, "completed", load->completed, count);
   lua_createtable(L, (int)load->instance_count, 0);

@@ -20,6 +20,8 @@ typedef struct builder {
   blis_load *load;
   span_sums waiting;
   span_sums running;
+  span_sums transferring; /* these two have one row for all instances */
+  span_sums before_transfer;
 } builder;
 
 static size_t interval_at(const blis_load *load, int64_t time_us) {
@@ -80,7 +82,10 @@ static void add_record(const builder *self, const blis_recorder *recorder, size_
   add_stay(self, (int32_t)prefiller, reached_us, EXTRA(prefill_admitted_us), left_us);
   int64_t transfer_end_us = EXTRA(transfer_end_us);
   if (transfer_end_us >= 0) {
+    int64_t start_us = EXTRA(transfer_start_us);
     add_stay(self, record.instance, transfer_end_us, transfer_end_us, record.end_us);
+    add_span(self->load, &self->before_transfer, 0, left_us, start_us);
+    add_span(self->load, &self->transferring, 0, start_us, transfer_end_us);
   }
 #undef EXTRA
 }
@@ -94,8 +99,8 @@ static void count_record(blis_load *load, const blis_record *record) {
   }
 }
 
-static void finish(const blis_load *load, const span_sums *sums, double *means) {
-  for (size_t i = 0; i < load->instance_count; i++) {
+static void finish(const blis_load *load, const span_sums *sums, size_t rows, double *means) {
+  for (size_t i = 0; i < rows; i++) {
     int64_t carried = 0;
     for (size_t k = 0; k < load->interval_count; k++) {
       size_t at = i * load->interval_count + k;
@@ -123,17 +128,54 @@ static blis_status new_arrays(blis_load *load, builder *self) {
   load->running = blis_alloc_zeroed(alloc, cells, sizeof *load->running);
   load->arrived = blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->arrived);
   load->completed = blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->completed);
+  load->transferring = blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->transferring);
+  load->before_transfer =
+      blis_alloc_zeroed(alloc, load->interval_count, sizeof *load->before_transfer);
   self->waiting =
       (span_sums){.shares = load->waiting,
                   .steps = blis_alloc_zeroed(alloc, cells, sizeof *self->waiting.steps)};
   self->running =
       (span_sums){.shares = load->running,
                   .steps = blis_alloc_zeroed(alloc, cells, sizeof *self->running.steps)};
-  return load->waiting != NULL && load->running != NULL && load->arrived != NULL &&
-                 load->completed != NULL && self->waiting.steps != NULL &&
-                 self->running.steps != NULL
-             ? BLIS_OK
-             : BLIS_ERR_NOMEM;
+  self->transferring = (span_sums){
+      .shares = load->transferring,
+      .steps = blis_alloc_zeroed(alloc, load->interval_count, sizeof *self->transferring.steps)};
+  self->before_transfer = (span_sums){
+      .shares = load->before_transfer,
+      .steps = blis_alloc_zeroed(alloc, load->interval_count, sizeof *self->before_transfer.steps)};
+  const void *const all[] = {load->waiting,
+                             load->running,
+                             load->arrived,
+                             load->completed,
+                             load->transferring,
+                             load->before_transfer,
+                             self->waiting.steps,
+                             self->running.steps,
+                             self->transferring.steps,
+                             self->before_transfer.steps};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (all[i] == NULL) {
+      return BLIS_ERR_NOMEM;
+    }
+  }
+  return BLIS_OK;
+}
+
+static void finish_all(const builder *self) {
+  blis_load *load = self->load;
+  finish(load, &self->waiting, load->instance_count, load->waiting);
+  finish(load, &self->running, load->instance_count, load->running);
+  finish(load, &self->transferring, 1, load->transferring);
+  finish(load, &self->before_transfer, 1, load->before_transfer);
+}
+
+static void free_steps(const builder *self) {
+  const blis_alloc *alloc = &self->load->alloc;
+  size_t row = self->load->interval_count * sizeof *self->waiting.steps;
+  blis_alloc_free(alloc, self->waiting.steps, self->load->instance_count * row);
+  blis_alloc_free(alloc, self->running.steps, self->load->instance_count * row);
+  blis_alloc_free(alloc, self->transferring.steps, row);
+  blis_alloc_free(alloc, self->before_transfer.steps, row);
 }
 
 blis_status blis_load_init(blis_load *load, const blis_alloc *alloc, const blis_recorder *recorder,
@@ -151,12 +193,9 @@ blis_status blis_load_init(blis_load *load, const blis_alloc *alloc, const blis_
       add_record(&self, recorder, i);
       count_record(load, &record);
     }
-    finish(load, &self.waiting, load->waiting);
-    finish(load, &self.running, load->running);
+    finish_all(&self);
   }
-  size_t cells = load->instance_count * interval_count;
-  blis_alloc_free(alloc, self.waiting.steps, cells * sizeof *self.waiting.steps);
-  blis_alloc_free(alloc, self.running.steps, cells * sizeof *self.running.steps);
+  free_steps(&self);
   return status;
 }
 
@@ -169,5 +208,9 @@ void blis_load_deinit(blis_load *load) {
   blis_alloc_free(&load->alloc, load->running, cells * sizeof *load->running);
   blis_alloc_free(&load->alloc, load->arrived, load->interval_count * sizeof *load->arrived);
   blis_alloc_free(&load->alloc, load->completed, load->interval_count * sizeof *load->completed);
+  blis_alloc_free(&load->alloc, load->transferring,
+                  load->interval_count * sizeof *load->transferring);
+  blis_alloc_free(&load->alloc, load->before_transfer,
+                  load->interval_count * sizeof *load->before_transfer);
   *load = (blis_load){0};
 }

@@ -21,6 +21,9 @@ typedef struct blis_load {
   double *running;  /* instance_count rows of interval_count */
   int64_t *arrived; /* number of requests, by interval */
   int64_t *completed;
+  /* Of all instances: hand-offs in a KV transfer, and those between prefill and transfer. */
+  double *transferring;
+  double *before_transfer;
 } blis_load;
 
 /*

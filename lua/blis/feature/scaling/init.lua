@@ -159,7 +159,18 @@ local function scaling_section(r, parts)
   }, changes_table(given.events, parts))
 end
 
-scaling.page = { title = "Scaling", at = 20, section = scaling_section }
+--- "Autoscaler hpa: 1 to 12 instances, 8.36 billed on average; 8 decisions for more, 8 for fewer."
+local function answer_line(given)
+  local least, most = math.huge, 0
+  figures.each_level(given, function(level)
+    least, most = math.min(least, level.ready), math.max(most, level.ready)
+  end)
+  return ("Autoscaler %s: %s to %s ready instances, %s billed on average; %s for more, %s for "
+    .. "fewer."):format(given.policy, count(least), count(most), format.number(given.mean_paid, 2),
+      format.plural(given.scale_ups, "decision"), count(given.scale_downs))
+end
+
+scaling.page = { title = "Scaling", at = 20, section = scaling_section, answer = answer_line }
 
 -- Options with text of their own, or of no interest.
 local told_apart = {}
