@@ -120,6 +120,33 @@ function sweep.front(all, front, a, b)
     marks = true, data = data, series = { { label = "not beaten" }, { label = "others" } } }
 end
 
+--- The fronts of several loads, a line of points for each.
+---@param fronts { name: string, points: blis.sweep.PointResult[] }[] in the order of a
+---@param a string
+---@param b string
+---@return blis.plot.Chart
+function sweep.fronts(fronts, a, b)
+  local chart = { title = ("%s against %s"):format(b, a), x = { label = a }, y = { label = b },
+    marks = true, data = { {} }, series = {} }
+  local all = {}
+  for i, front in ipairs(fronts) do
+    chart.series[i], chart.data[i + 1] = { label = front.name }, {}
+    for _, point in ipairs(front.points) do all[#all + 1] = { point = point, front = i } end
+  end
+  table.sort(all, function(p, q)
+    local x, y = mean_of(p.point, a), mean_of(q.point, a)
+    if x ~= y then return x < y end
+    return p.front < q.front or p.front == q.front and p.point.name < q.point.name
+  end)
+  for k, one in ipairs(all) do
+    chart.data[1][k] = mean_of(one.point, a)
+    for i = 1, #fronts do
+      chart.data[i + 1][k] = i == one.front and mean_of(one.point, b)
+    end
+  end
+  return chart
+end
+
 --- The chart of a requested front; raises if it cannot be drawn.
 ---@param self blis.SweepTable
 ---@param options blis.sweep.PlotOptions

@@ -70,7 +70,11 @@ end
 local function is_invalid(point) return point.verdict and point.verdict.status == "invalid" end
 
 --- The best valid point of a group; nil if no point is valid or has the metric.
-local function best_of(points, metric, sign)
+---@param points blis.sweep.PointResult[]
+---@param metric string
+---@param sign number 1 if more is better, -1 if less is better
+---@return blis.sweep.PointResult?
+function best.of(points, metric, sign)
   local found
   for _, point in ipairs(points) do
     local value = not is_invalid(point) and mean_of(point, metric)
@@ -95,7 +99,7 @@ end
 local most_lines = 8
 
 local function sentence(self, group, metric, sign)
-  local found = best_of(group.points, metric, sign)
+  local found = best.of(group.points, metric, sign)
   local at = group.name ~= "" and group.name .. ": " or ""
   if not found then return ("%sno valid point."):format(at) end
   local text = ("%s%s has the best %s, %s%s."):format(at, best.choice(self, found),
@@ -104,13 +108,21 @@ local function sentence(self, group, metric, sign)
   return text, best.choice(self, found), has_rival(group.points, found, metric)
 end
 
+--- The first shown metric with a better direction.
+---@param self blis.SweepTable
+---@return string?
+function best.metric(self)
+  for _, one in ipairs(self.shown) do
+    if figures.direction(one) then return one end
+  end
+end
+
 --- The answer in sentences: the first one is the headline. Empty if no metric has a better
 --- direction.
 ---@param self blis.SweepTable
 ---@return string[]
 function best.lines(self)
-  local metric
-  for _, one in ipairs(self.shown) do metric = metric or figures.direction(one) and one end
+  local metric = best.metric(self)
   if not metric or #self.points == 0 then return {} end
   local sign, groups, lines = figures.direction(metric), best.groups(self), {}
   local choices, is_known = {}, {}

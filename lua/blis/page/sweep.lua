@@ -6,6 +6,8 @@ local core = require "blis.core"
 local document = require "blis.page.document"
 local format = require "blis.format"
 local html = require "blis.page.html"
+local landscape = require "blis.page.landscape"
+local links = require "blis.page.links"
 local names = require "blis.page.names"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
@@ -45,6 +47,21 @@ local function is_by_parameter(self)
     and self.name ~= "compare"
 end
 
+--- "; 4 instances of qwen/qwen3-14b on H100, tp 1": the system of the first point.
+local function system_text(self)
+  local first = self.setup and self.setup.rows[1]
+  return first and "; " .. first.text or ""
+end
+
+--- The configuration of the first point; all others follow from the parameters.
+local function system_table(self)
+  if not self.setup then return {} end
+  local rows = {}
+  for i, row in ipairs(self.setup.rows) do rows[i] = { row.name, row.text } end
+  return parts.table(("The first point (%s), as resolved"):format(self.points[1].name), { "", "" },
+    rows, { [2] = true })
+end
+
 --- The sweep's parameters, program version, and result folder.
 local function setup_section(self)
   local rows = {}
@@ -59,9 +76,9 @@ local function setup_section(self)
   add("script and its inputs", "XXH128 " .. self.script)
   add("computed by", "blis " .. self.program)
   if self.store then add("results in", self.store) end
-  return setup.folded(("%s over %s"):format(format.plural(#self.points, "point"),
-      table.concat(self.parameters, ", ")),
-    parts.table("As resolved", { "", "" }, rows, { [2] = true }),
+  return setup.folded(("%s over %s%s"):format(format.plural(#self.points, "point"),
+      table.concat(self.parameters, ", "), system_text(self)),
+    parts.table("As resolved", { "", "" }, rows, { [2] = true }), system_table(self),
     self.is_read and origin.of_folder(self.store) or origin.element())
 end
 
@@ -217,19 +234,29 @@ local function answer_of(self)
   return { headline = first, lines = lines, verdict = verdict_of(self) }
 end
 
+-- The fronts of more loads cannot be told apart.
+local most_fronts = 8
+
 --- A table per load with the points that no other point of the load beats in two metrics.
-local function fronts_by_load(self)
+local function fronts_by_load(chart_list, self)
   local a, b = sweep.judged_pair(self)
   if not b or #best.environments(self) == 0 then return nil end
-  local rows = {}
-  for _, group in ipairs(best.groups(self)) do
+  local rows, fronts = {}, {}
+  for i, group in ipairs(best.groups(self)) do
     local _, front = sweep.front_of({ points = group.points }, a, b)
+    fronts[i] = { name = group.name, points = front }
     for _, point in ipairs(front) do
       rows[#rows + 1] = { group.name, best.choice(self, point), (estimate_of(point, a, 2)),
         (estimate_of(point, b, 2)) }
     end
   end
-  return parts.section("front", "Pareto front",
+  local chart = #fronts <= most_fronts and sweep.fronts(fronts, a, b) or nil
+  if chart then
+    names.put_on(chart.x, a)
+    names.put_on(chart.y, b)
+    chart.title = ("%s against %s, per load"):format(names.title(b), names.title(a))
+  end
+  return parts.section("front", "Pareto front", chart and chart_list:add(chart) or {},
     parts.table("Per load: the points that no other point of the same load beats in both metrics "
       .. "(by mean)", { "load", "point", names.head(a), names.head(b) }, rows, nil, true))
 end
@@ -244,13 +271,18 @@ function page.write(path, self)
     parts.section("points", "Points", page.table(self), parts.notes(write.notes(self))),
     parts.section("curves", "Over parameters", curves(chart_list, self)),
   }
-  sections[#sections + 1] = fronts_by_load(self) or front_section(chart_list, self)
+  local picture = is_by_parameter(self) and landscape.element(self)
+  if picture then
+    sections[#sections + 1] = parts.section("landscape", "All points at a glance", picture)
+  end
+  sections[#sections + 1] = fronts_by_load(chart_list, self) or front_section(chart_list, self)
   sections[#sections + 1] = failures_section(self)
   sections[#sections + 1] = parts.figures "points-json"
   document.write(path, {
     title = title, styles = { "uplot.css", "report.css" }, scripts = { "uplot.js", "report.js" },
     body = { html.header(html.h1(title), html.p({ class = "soft" }, origin.line()),
-      parts.navigation(sections)), answer.block(answer_of(self)), sections },
+      parts.navigation(sections)), answer.block(answer_of(self)),
+      links.element(path, self), sections },
     data = { charts = chart_list:json(), ["points-json"] = page.json(self) },
   })
 end

@@ -1,4 +1,5 @@
 --- blis.sweep: a function tried with many parameters and seeds, on all cores, resumable.
+local again = require "blis.sweep.again"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local options = require "blis.config.sweep"
@@ -98,6 +99,7 @@ function Sweep:run(given)
   local run = settings.instead or runner.run
   local result = table_of.new(self.plan, run(self.plan, self.values, self.trial, values, self))
   result.store = values.store
+  again.keep(result, self)
   return result
 end
 

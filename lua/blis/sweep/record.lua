@@ -17,7 +17,7 @@ local record = {}
 ---@field notes? string
 ---@field verdict? blis.RunVerdict of a trial that returned a result
 ---@field wall_us? integer
----@field setup? blis.results.Asked[] the configuration, if requested
+---@field setup? blis.results.Asked[] the configuration, if requested, and of the first trial
 ---@field subject? blis.results.Subject what it is compared by, if requested
 ---@field outline? blis.charts.Outline what its charts need, if requested
 ---@field parameters? table<string, any> labels
@@ -79,13 +79,16 @@ local function write_values(writer, outcome)
   return known, words
 end
 
-local function is_result(outcome)
+--- Returns whether a trial returned a result of blis.run.
+---@param outcome any
+---@return boolean
+function record.is_result(outcome)
   return type(outcome) == "table" and rawget(outcome, "requests_per_instance") ~= nil
 end
 
 --- Whether a result may have a metric that this one lacks: of an optional feature, or of a policy.
 local function may_be_missing(outcome, name)
-  return is_result(outcome) and figures.find(name) ~= nil
+  return record.is_result(outcome) and figures.find(name) ~= nil
 end
 
 local function check_report(report, known, words, outcome)
@@ -176,7 +179,7 @@ function record.of_outcome(self, trial, outcome, facts)
   if self.metric then check_report({ self.metric }, known, words) end
   local hash = type(outcome) == "table" and rawget(outcome, "hash")
   if type(hash) == "string" then writer:field("hash", plain(hash)) end
-  if is_result(outcome) then verdict.write(writer, outcome.verdict) end
+  if record.is_result(outcome) then verdict.write(writer, outcome.verdict) end
   if facts.notes ~= "" then writer:field("notes", plain(facts.notes)) end
   if facts.wall_us then writer:field("wall_us", facts.wall_us) end
   if facts.setup then write_setup(writer, facts.setup) end

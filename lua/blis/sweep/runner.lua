@@ -1,5 +1,6 @@
 --- Runs the trials of a plan that are not known yet, in worker processes.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local incomplete = require "blis.incomplete"
 local notices = require "blis.notices"
 local order = require "blis.sweep.order"
@@ -11,6 +12,7 @@ local record = require "blis.sweep.record"
 local shard = require "blis.sweep.shard"
 local sources = require "blis.sweep.sources"
 local space = require "blis.sweep.space"
+local setup = deferred "blis.results.setup"
 local settings = require "blis.sweep.settings"
 local stopping = require "blis.statistics.stopping"
 local store = require "blis.sweep.store"
@@ -79,6 +81,8 @@ local function new_work(self, values, trial_function, pause, setup_of)
     if setup_of then
       facts.setup, facts.subject, facts.outline = setup_of(outcome)
       if trial.replication > 1 then facts.setup = nil end
+    elseif index == 1 and record.is_result(outcome) then
+      facts.setup = setup.rows(outcome) -- describes the system of the sweep
     end
     return record.of_outcome(self, trial, outcome, facts)
   end

@@ -47,6 +47,7 @@ local table_of = {}
 ---@field has_rule boolean
 ---@field program string what computed it
 ---@field script string hash of the script and its inputs
+---@field setup? { rows: blis.results.Asked[] } configuration of the first trial, of results
 ---@field store? string folder with the results
 ---@field is_read? boolean from there, by a command that runs nothing
 ---@field csv fun(self: blis.SweepTable): string parameters, runs, mean and ends of the interval
@@ -197,6 +198,8 @@ function table_of.new(self, known)
   }
   for i = 1, #self.points do result.points[i] = point_result(self, known, i, result) end
   result.verdict = verdict_of(result.points)
+  local first = self.trials[1] and known[self.trials[1].key]
+  result.setup = first and first.setup and show.figures { rows = first.setup }
   for _, name in ipairs { "points", "failures", "metrics", "parameters", "shown" } do
     show.figures(result[name])
   end
