@@ -5,6 +5,7 @@
 ---@class blis.Drawing
 ---@field result_charts table blis.charts
 ---@field result_page table blis.page.result
+---@field search_page table blis.page.search
 ---@field sweep_charts table blis.charts.sweep
 ---@field sweep_page table blis.page.sweep
 local drawing = {}

@@ -5,5 +5,6 @@ local drawing = require "blis.drawing"
 
 drawing.result_charts = deferred "blis.charts"
 drawing.result_page = deferred "blis.page.result"
+drawing.search_page = deferred "blis.page.search"
 drawing.sweep_charts = deferred "blis.charts.sweep"
 drawing.sweep_page = deferred "blis.page.sweep"

@@ -2,6 +2,7 @@
 local answer = require "blis.capacity.answer"
 local basis = require "blis.capacity.basis"
 local core = require "blis.core"
+local drawing = require "blis.drawing"
 local format = require "blis.format"
 
 local report = {}
@@ -124,6 +125,11 @@ function Capacity:table()
   end
   return format.table(header, rows)
 end
+
+--- Writes an HTML report: the answer, and the metrics over what was tried. One file, without
+--- network access.
+---@param path string
+function Capacity:report(path) drawing.search_page.write_capacity(path, self) end
 
 --- What print(capacity) shows.
 function Capacity:__tostring()

@@ -104,7 +104,8 @@ end
 function search.define(definition, find, write, rows, is_found)
   return command.define(definition, function(parsed)
     local found = command.checked(definition, find, parsed)
-    local format = parsed.values.output.format
+    local format, path = parsed.values.output.format, parsed.values.output.report
+    if path then command.checked(definition, found.report, found, path) end
     if format == "csv" then
       command.print(csv_text(rows(found)))
     elseif format ~= "json" then

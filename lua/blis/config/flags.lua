@@ -47,6 +47,11 @@ local answer = {
       name = "format", type = "choice", choices = { "text", "json", "csv" }, default = "text",
       flag = "--format", doc = "Output format. csv: a row for each value or layout.",
     },
+    {
+      name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
+      endings = endings.page,
+      doc = "Also write an HTML report: the answer in GPUs and USD per hour, and what was tried.",
+    },
     say_nothing,
   },
 }

@@ -2,6 +2,7 @@
 local answer = require "blis.capacity.answer"
 local basis = require "blis.capacity.basis"
 local between = require "blis.results.between"
+local drawing = require "blis.drawing"
 local format = require "blis.format"
 
 local report = {}
@@ -91,6 +92,11 @@ function Recommendation:table()
   end
   return text
 end
+
+--- Writes an HTML report: the best layout, all others, and why some are infeasible. One file,
+--- without network access.
+---@param path string
+function Recommendation:report(path) drawing.search_page.write_recommendation(path, self) end
 
 --- The best confirmed layout of a kind; nil = none.
 ---@param kind "aggregated"|"disaggregated"

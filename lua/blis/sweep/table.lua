@@ -199,7 +199,8 @@ function table_of.new(self, known)
   for i = 1, #self.points do result.points[i] = point_result(self, known, i, result) end
   result.verdict = verdict_of(result.points)
   local first = self.trials[1] and known[self.trials[1].key]
-  result.setup = first and first.setup and show.figures { rows = first.setup }
+  result.setup = first and first.setup
+    and show.figures { rows = table.move(first.setup, 1, #first.setup, 1, {}) }
   for _, name in ipairs { "points", "failures", "metrics", "parameters", "shown" } do
     show.figures(result[name])
   end
