@@ -129,7 +129,9 @@ end
 --- Writes an HTML report: the answer, and the metrics over what was tried. One file, without
 --- network access.
 ---@param path string
-function Capacity:report(path) drawing.search_page.write_capacity(path, self) end
+function Capacity:report(path)
+  drawing.search_page.write_capacity(path, self, basis.range_text)
+end
 
 --- What print(capacity) shows.
 function Capacity:__tostring()

@@ -1,6 +1,5 @@
 --- Pages of searches: how much capacity meets the targets, and which layout of GPUs is best.
 local answer = require "blis.page.answer"
-local basis = require "blis.capacity.basis"
 local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
@@ -44,10 +43,10 @@ local function add_basis(lines, one)
   end
 end
 
-local function expected_of(one)
+local function expected_of(one, range_text)
   if not one then return {} end
   if one.model_range then
-    return { basis.range_text(one.model_range):gsub("^%l", string.upper) .. "." }
+    return { range_text(one.model_range):gsub("^%l", string.upper) .. "." }
   elseif one.error_reason then
     return { ("Expected error of the step times: unknown (%s)."):format(one.error_reason) }
   end
@@ -61,7 +60,7 @@ local function surge_line(surge)
     or "After a surge, the cluster does not recover."
 end
 
-local function capacity_block(found)
+local function capacity_block(found, range_text)
   local one, lines = found.basis, {}
   local headline = found:headline() .. "."
   if one then
@@ -71,7 +70,7 @@ local function capacity_block(found)
   table.insert(lines, 1, ("Targets: %s."):format(table.concat(found.targets, ", ")))
   lines[#lines + 1] = surge_line(found.surge)
   return answer.block { headline = headline, lines = lines, verdict = found.verdict,
-    expected = expected_of(one) }
+    expected = expected_of(one, range_text) }
 end
 
 --- The limit of a metric in the list of targets, "ttft_ms.p99 <= 300".
@@ -142,10 +141,11 @@ end
 --- Writes the page of a search for capacity.
 ---@param path string
 ---@param found blis.Capacity
-function page.write_capacity(path, found)
+---@param range_text fun(range: blis.ModelRange): string the answer over the error of step times
+function page.write_capacity(path, found, range_text)
   local chart_list, list = charts.new(), {}
   for i, metric in ipairs(found.figures) do list[i] = curve(found, metric) end
-  write(path, ("Capacity: %s"):format(found.parameter), chart_list, capacity_block(found), {
+  write(path, ("Capacity: %s"):format(found.parameter), chart_list, capacity_block(found, range_text), {
     parts.section("curve", "Metrics over " .. found.parameter, chart_list:row(list),
       tried_table(found)),
     parts.section("text", "As text", html.pre(tostring(found))),
@@ -175,7 +175,7 @@ local function copies_line(found)
     one.rate_usd_per_hour and (", %s USD per hour"):format(number(one.rate_usd_per_hour, 2)) or "")
 end
 
-local function recommendation_block(found)
+local function recommendation_block(found, range_text)
   local one, lines = found.layouts[1], {}
   local headline = "No layout meets the targets."
   if one then
@@ -188,7 +188,7 @@ local function recommendation_block(found)
   table.insert(lines, 1, ("Targets: %s."):format(table.concat(found.targets, ", ")))
   lines[#lines + 1] = copies_line(found)
   return answer.block { headline = headline, lines = lines, verdict = found.verdict,
-    expected = expected_of(one and one.basis) }
+    expected = expected_of(one and one.basis, range_text) }
 end
 
 local function infeasible_section(found)
@@ -215,12 +215,13 @@ end
 --- Writes the page of a recommendation.
 ---@param path string
 ---@param found blis.Recommendation
-function page.write_recommendation(path, found)
+---@param range_text fun(range: blis.ModelRange): string the answer over the error of step times
+function page.write_recommendation(path, found, range_text)
   local sections = { parts.section("layouts", "Layouts", layout_table(found)) }
   sections[#sections + 1] = infeasible_section(found)
   sections[#sections + 1] = parts.section("text", "As text", html.pre(tostring(found)))
   write(path, ("Layouts of %s GPUs"):format(count(found.gpus)), charts.new(),
-    recommendation_block(found), sections, recommendation_json(found))
+    recommendation_block(found, range_text), sections, recommendation_json(found))
 end
 
 return page

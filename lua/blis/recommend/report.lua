@@ -96,7 +96,9 @@ end
 --- Writes an HTML report: the best layout, all others, and why some are infeasible. One file,
 --- without network access.
 ---@param path string
-function Recommendation:report(path) drawing.search_page.write_recommendation(path, self) end
+function Recommendation:report(path)
+  drawing.search_page.write_recommendation(path, self, basis.range_text)
+end
 
 --- The best confirmed layout of a kind; nil = none.
 ---@param kind "aggregated"|"disaggregated"
