@@ -3,6 +3,7 @@
 --- tokenizer, report, and storage do not affect a simulation.
 ---
 --- Source: inference-perf as of 2026 (config.py: Distribution, LoadConfig, SharedPrefix).
+local core = require "blis.core"
 local errors = require "blis.errors"
 local yaml_file = require "blis.yaml_file"
 
@@ -35,7 +36,8 @@ end
 function Reader:section(object, key, what)
   local value = object[key]
   if type(value) ~= "table" then
-    self:fail(object, key, "%s is %s, expected a section", what, errors.show(value))
+    self:fail(object, key, "%s is %s, expected a section", what, value == nil and "missing"
+      or errors.show(value))
   end
   return value
 end
@@ -47,10 +49,12 @@ function Reader:number(object, key, what, least, usual_value)
   if type(value) == "string" and value:find "^REPLACE_ENV_" then
     self:fail(object, key, "%s is the placeholder '%s': replace it with a number", what, value)
   end
-  if type(value) ~= "number" or value ~= value or value < least or value == math.huge then
-    self:fail(object, key, "%s is %s, expected a number from %s", what, errors.show(value), least)
+  local number = tonumber(value) -- a quoted number is one, as in inference-perf
+  if not number or number ~= number or number < least or number == math.huge then
+    self:fail(object, key, "%s is %s, expected a number from %s", what, value == nil and "missing"
+      or errors.show(value), least)
   end
-  return value
+  return number
 end
 
 function Reader:whole(object, key, what, least, usual_value)
@@ -134,7 +138,7 @@ function Reader:check_load(load)
     self:fail(load, "type", "load.type is %s, expected constant, poisson, or concurrent%s",
       errors.show(kind), other_loads[kind] or "")
   end
-  if load.sweep ~= nil and load.stages == nil then
+  if load.sweep ~= nil and (load.stages == nil or #load.stages == 0) then
     self:fail(load, "sweep", "load.sweep searches for the saturation of a server; 'blis capacity' "
       .. "does this for a simulated cluster, with the stages written out")
   end
@@ -296,6 +300,10 @@ function Reader:shared_prefix(data, load, stages)
     blocks[i] = { rate = stage.rate, duration = duration }
   end
   local group_count, user_count = self:used_groups(blocks, of(groups, 1, 10), of(each, 1, 10))
+  if (load.type or "constant") == "constant" then
+    self.notes[#self.notes + 1] = "data.shared_prefix: each user sends at random times (poisson), "
+      .. "so counts and spacings differ a little from those of load.type constant"
+  end
   return { version = "2", category = "language", inference_perf = { stages = blocks,
     shared_prefix = { num_unique_system_prompts = group_count,
       num_users_per_system_prompt = user_count,
@@ -333,14 +341,72 @@ function Reader:spec_of(number)
     elsewhere[kind] and "; " .. elsewhere[kind] or "")
 end
 
+-- Keys of a configuration, or of a ConfigMap that has one.
+local sections = { load = true, api = true, data = true, server = true, tokenizer = true,
+  report = true, storage = true, metrics = true, apiVersion = true, kind = true }
+
 --- Whether a reader of workload specifications failed because a file is such a configuration.
 ---@param problem any what it raised
 ---@return boolean
 function inference_perf.is_meant(problem)
   local message = type(problem) == "table" and problem.message
   local key = message and message:match "'([%w_]+)' is not a key of a workload"
-  return key == "load" or key == "api" or key == "data" or key == "server" or key == "tokenizer"
-    or key == "report" or key == "storage" or key == "metrics"
+  local has_documents = message and message:find("a second document begins", 1, true)
+  return (has_documents or sections[key]) and true or false
+end
+
+-- Files with a configuration in them: ConfigMaps, and several documents.
+
+local function is_configuration(value)
+  return type(value) == "table" and type(value.load) == "table"
+    and (type(value.data) == "table" or type(value.tokenizer) == "table")
+end
+
+--- Adds the configurations in a value: the value itself, or strings in it.
+local function add_found(value, where, path, found)
+  if is_configuration(value) then
+    found[#found + 1] = { path = path, root = value, where = where }
+    return
+  end
+  for key, member in pairs(type(value) == "table" and value or {}) do
+    if type(member) == "string" and ("\n" .. member):find("\nload:", 1, true) then
+      local line = where[value] and where[value][key] and where[value][key][1] or 0
+      local ok, root, inner = pcall(core.yaml_parse, ("\n"):rep(line) .. member, path)
+      if ok then add_found(root, inner, path, found) end
+    elseif type(member) == "table" then
+      add_found(member, where, path, found)
+    end
+  end
+end
+
+--- The only configuration in the documents of a file; nil if there is none.
+local function embedded(path)
+  local found, lines, first = {}, {}, 1
+  local function close(last)
+    local text = ("\n"):rep(first - 1) .. table.concat(lines, "\n", first, last)
+    local ok, root, where = pcall(core.yaml_parse, text, path)
+    if ok then add_found(root, where, path, found) end
+    first = last + 2
+  end
+  for line, number in core.file_lines(path, false) do
+    if line:find "^%-%-%-%s*$" or line:find "^%-%-%- " then close(number - 1) end
+    lines[number] = line
+  end
+  close(#lines)
+  if #found > 1 then
+    errors.raise("parse", ("%s: %d configurations of inference-perf; expected one: copy it to a "
+      .. "separate file"):format(path, #found))
+  end
+  return found[1]
+end
+
+--- The configuration of a file, or in a file with other content.
+local function read_configuration(path)
+  local ok, file = pcall(yaml_file.read, path)
+  local is_known = ok and type(file.root) == "table" and file.root.load ~= nil
+  local inner = not is_known and embedded(path)
+  if not inner and not ok then error(file, 0) end
+  return inner or file
 end
 
 --- The workload specification of a configuration, and what the reader assumed.
@@ -350,7 +416,7 @@ end
 ---@return table spec for blis.run and blis convert; { graphs = ... } for blis.run alone
 ---@return string[] notes
 function inference_perf.read(path, stage, most)
-  local reader = setmetatable({ file = yaml_file.read(path), notes = {}, most = most },
+  local reader = setmetatable({ file = read_configuration(path), notes = {}, most = most },
     Reader)
   if type(reader.file.root) ~= "table" then
     errors.raise("parse", path .. ":1: expected a configuration of inference-perf")

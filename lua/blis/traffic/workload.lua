@@ -3,6 +3,7 @@ local core = require "blis.core"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local inference_perf = deferred "blis.traffic.inference_perf"
+local notices = deferred "blis.notices"
 local format = require "blis.format"
 local graphs = deferred "blis.traffic.graphs"
 local presets = require "blis.config.presets"
@@ -257,7 +258,8 @@ local function written_in_file(file, path, settings)
   local ok, result = pcall(written, file, path, settings)
   if ok then return result end
   if settings.go_blis or not inference_perf.is_meant(result) then error(result, 0) end
-  local spec = inference_perf.read(file, nil, settings.num_requests)
+  local spec, notes = inference_perf.read(file, nil, settings.num_requests)
+  for _, note in ipairs(notes) do notices.tell(("%s: %s"):format(file, note)) end
   return spec.graphs and spec or written(spec, path, settings)
 end
 

@@ -156,6 +156,20 @@ data:
         .. "inference-perf" }, notes)
   end)
 
+  it("may be in a ConfigMap, or in one of several documents, and have quoted numbers", function()
+    local text = load_of '{ stages: [{ rate: "5", duration: 20 }] }' .. lengths
+    local inner = "    " .. text:gsub("\n(.)", "\n    %1")
+    local map = "apiVersion: v1\nkind: ConfigMap\ndata:\n  c.yml: |\n" .. inner
+    for _, whole in ipairs { map, "# Two\n---\n" .. map .. "---\nkind: Job\n",
+      "kind: Job\n---\n" .. text } do
+      assert.equal(100, run(whole).arrived)
+    end
+    says(message_of("kind: Job\n---\n" .. text .. "---\n" .. text),
+      "2 configurations of inference-perf; expected one")
+    says(message_of(map:gsub("rate: \"5\"", "rate: -5")), ":5: load.stages[1].rate is -5")
+    says(message_of "kind: Job\n---\nkind: Job\n", "a second document begins here")
+  end)
+
   it("names what cannot be read, with its line", function()
     local stage = load_of "{ stages: [{ rate: 5, duration: 20 }] }"
     for text, expected in pairs {
@@ -171,7 +185,7 @@ data:
         ":1: load.type is 'trace_session_replay', expected constant, poisson, or concurrent",
       [load_of "{ sweep: { type: linear } }" .. lengths] = ":1: load.sweep searches",
       [load_of "3" .. lengths] = ":1: load is 3, expected a section",
-      ["load: { stages: [{ rate: 5, duration: 20 }] }\n"] = ":1: data is nil, expected a section",
+      ["load: { stages: [{ rate: 5, duration: 20 }] }\n"] = ":1: data is missing, expected a section",
       [stage .. "data: { type: shareGPT }\n"] = ":3: data.type is 'shareGPT', which has no lengths "
         .. "to sample; expected random, synthetic, shared_prefix, or "
         .. "conversation_replay; 'blis run --graphs FILE --rate X' plays a ShareGPT file",
