@@ -85,7 +85,7 @@ describe("the answer of a page", function()
       return (html.write(element):gsub("<[^>]*>", "|"):gsub("|+", "|"))
     end
     contains(words({ fine, fine, fine }, fine),
-      "No significant difference in TTFT p99 or E2E mean.|Cost: 1 USD.|")
+      "OK| No significant difference in TTFT p99 or E2E mean.|Cost: 1 USD.|")
     contains(words({ full, fine, full }, full),
       "Check| Only b keeps up with the load: a and c are overloaded.|Cost: 1 USD.|")
     contains(words({ fine, fine, full }, full), "a and b keep up with the load: c is overloaded.")

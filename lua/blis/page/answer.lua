@@ -290,8 +290,7 @@ end
 ---@return blis.page.Element
 function answer.of_comparison(given)
   local parted_line = parted_text(given.policies, given.verdicts)
-  local lines = parted_line and {} or metric_lines(given)
-  table.insert(lines, 1, parted_line)
+  local lines = parted_line and { parted_line } or metric_lines(given)
   local first, verdict = table.remove(lines, 1), given.verdict
   if verdict and verdict.status == "invalid" and #parted(given.policies, given.verdicts) > 0 then
     verdict = { status = "warning", reasons = verdict.reasons }

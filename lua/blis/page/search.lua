@@ -145,7 +145,8 @@ end
 function page.write_capacity(path, found, range_text)
   local chart_list, list = charts.new(), {}
   for i, metric in ipairs(found.figures) do list[i] = curve(found, metric) end
-  write(path, ("Capacity: %s"):format(found.parameter), chart_list, capacity_block(found, range_text), {
+  local block = capacity_block(found, range_text)
+  write(path, ("Capacity: %s"):format(found.parameter), chart_list, block, {
     parts.section("curve", "Metrics over " .. found.parameter, chart_list:row(list),
       tried_table(found)),
     parts.section("text", "As text", html.pre(tostring(found))),
