@@ -343,7 +343,7 @@ describe("pictures of comparisons", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" } })
     small.says(compared:plot { show = "ttft" }, "\n  a  round-robin\n  b  weighted")
     local drawn = compared:plot { show = { "ttft_ms.p99", "time" } }
-    assert.matches("^ttft_ms.p99\n", drawn)
+    assert.matches("^TTFT p99\n", drawn)
     assert.matches("\nRequests running\n", drawn, 1, true)
     small.says(small.message_of(compared.plot, compared, { show = "ttft_ms.p98" }),
       "did you mean 'ttft_ms.p9")
@@ -352,7 +352,7 @@ describe("pictures of comparisons", function()
   it("have means and differences with their intervals", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
       replications = 4, quiet = true })
-    small.says(compared:plot(), "ttft_ms.p99\nmean and 95 % interval\nround-robin |")
+    small.says(compared:plot(), "TTFT p99\nmean and 95 % interval\nround-robin |")
     small.says(compared:plot { show = "differences" },
       "change against round-robin, with 95 % intervals\nweighted |")
     local few = blis.compare(small.experiment { routing = { "round-robin", "weighted" },
@@ -362,7 +362,7 @@ describe("pictures of comparisons", function()
     assert.equal("change against round-robin, with the range of the 3 pairs", drawn.caption)
     assert.same({ { 100 * pair.least }, { 100 * pair.most } },
       { drawn.series[1].low, drawn.series[1].high })
-    small.says(compared:plot { show = "e2e_ms.mean" }, "e2e_ms.mean\n")
+    small.says(compared:plot { show = "e2e_ms.mean" }, "E2E mean\n")
     small.says(small.message_of(compared.plot, compared, { show = "x" }),
       "plot: show: invalid value 'x'")
     folders.with(function(folder)
@@ -394,9 +394,33 @@ describe("pictures of sweeps", function()
     assert.equal(1 + 1, select(2, picture:gsub('class="mark c1"', "")))
   end)
 
+  it("name metrics and units, have bands, facets, filters, and a target", function()
+    local drawn = found:plot { facet = "w", target = 3 }
+    small.says(drawn, "TTFT mean over x, w=a")
+    small.says(drawn, "TTFT mean over x, w=b")
+    small.says(drawn, "TTFT mean (ms)")
+    small.says(found:plot { where = { w = "b" } }, "TTFT mean over x")
+    assert.is_nil(found:plot { where = { w = "b" } }:find("w=a", 1, true))
+    assert.equal(found:plot { where = { x = 2 } }, found:plot { where = { x = "2" } })
+    for message, options in pairs { ["no point has these values"] = { where = { w = "c" } },
+      ["where: unknown parameter"] = { where = { v = 1 } },
+      ["where: invalid value 5: expected a table"] = { where = 5 },
+      ["facet: unknown parameter"] = { facet = "v" },
+      ["target: invalid value 'x': expected a number"] = { target = "x" } } do
+      small.says(small.message_of(found.plot, found, options), message)
+    end
+    local path = os.tmpname() .. ".svg"
+    found:write_svg(path, { where = { w = "a" }, target = 3 })
+    local picture = files.read(path)
+    os.remove(path)
+    check_form(picture)
+    small.says(picture, ">target 3 ms</text>")
+    small.says(picture, 'fill-opacity="0.18"')
+  end)
+
   it("show what nothing else beats", function()
-    small.says(found:plot { show = "front" }, "tokens_per_sec against ttft_ms.mean")
-    small.says(found:plot { show = "front" }, "  a  not beaten\n  b  others")
+    small.says(found:plot { show = "front" }, "throughput against TTFT mean")
+    small.says(found:plot { show = "front" }, "  a  Pareto-optimal\n  b  others")
     small.says(small.message_of(found.plot, found, { show = "front", x = "z" }),
       "unknown metric 'z'")
     small.says(small.message_of(found.plot, found, { show = "fronts" }),
@@ -418,12 +442,20 @@ describe("blis plot", function()
         "\n  a  a\n  b  b")
       assert.equal("", commands.output_of("plot", a, "--output", folder .. "/p.svg"))
       check_form(files.read(folder .. "/p.svg"))
+      small.says(commands.output_of("plot", a, "--show", "tails"), "requests above it")
+      if os.execute "command -v rsvg-convert >/dev/null 2>&1" then
+        assert.equal("", commands.output_of("plot", a, "--output", folder .. "/p.pdf"))
+        assert.equal("%PDF-", files.read(folder .. "/p.pdf"):sub(1, 5))
+      end
       local store = folder .. "/s"
       local found = blis.sweep { parameters = { { "x", { 1, 2 } } }, replications = 1,
         identity = "plot", trial = function(p) return { y = p.x } end }
         :run { quiet = true, store = store, shard = "0/1" }
       assert.equal(found:plot { y = "y" } .. "\n", commands.output_of("plot", store, "--y", "y"))
       for words, said in pairs { [{}] = "FILE is missing", [{ a, "--x", "y" }] = "--x requires",
+        [{ a, "--facet", "y" }] = "--facet requires",
+        [{ store, "--where", "x" }] = "expected NAME=",
+        [{ store, "--where", "x=7" }] = "no point has these values",
         [{ a, "--show", "z" }] = "--show: invalid value 'z'",
         [{ store, "--show", "curve", "--show", "front" }] = "expected either 'curve' or 'front'",
         [{ folder .. "/none.blis" }] = "none.blis" } do

@@ -2,6 +2,7 @@
 local cdf = require "blis.charts.cdf"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
+local happenings = require "blis.charts.happenings"
 local latency_course = require "blis.charts.latency_course"
 local over_time = require "blis.charts.over_time"
 local plot = require "blis.plot"
@@ -12,7 +13,8 @@ local charts = {}
 
 ---@class blis.ResultPlotOptions: blis.PlotOptions
 ---@field show? string|string[] charts of a result. Default: "latencies", which includes "ttft",
---- "itl", and "e2e" (fraction of the requests within a time). "time" includes all charts over
+--- "itl", and "e2e" (fraction of the requests within a time). "tails": the fraction above a time,
+--- on a logarithmic axis. "time" includes all charts over
 --- time: "rates", "queue", "batch", "kv" (requires series_interval_us), "tiers", "lora",
 --- "transfers", "gateway" (these four also require kv_tiers, lora, pools, or queue), "replicas"
 --- (requires an autoscaler, faults, or spot capacity), and "price" (requires spot capacity with a
@@ -90,8 +92,15 @@ end
 -- Valid names for one result; the last two produce several charts.
 local of_one = {}
 for _, names in ipairs { cdf.names, over_time.names, latency_course.names,
-  { "latencies", "time" } } do
+  { "latencies", "tails", "time" } } do
   table.move(names, 1, #names, #of_one + 1, of_one)
+end
+
+--- Charts over time with the events of the run.
+local function marked(r, list)
+  local marks = happenings.of_result(r)
+  for _, chart in ipairs(list) do chart.happenings = marks end
+  return list
 end
 
 --- A picture of a run.
@@ -102,9 +111,10 @@ function charts.plot_result(r, options)
   options = options_of(options)
   return drawn(options, "latencies", function(name)
     if not has(of_one, name) then fail_unknown(name, of_one) end
-    if name == "time" then return over_time.of_result(r) end
-    if has(over_time.names, name) then return over_time.of_result(r, name) end
-    if has(latency_course.names, name) then return latency_course.of_result(r, name) end
+    if name == "tails" then return cdf.tails(cdf.charts({ r }, { "" })) end
+    if name == "time" then return marked(r, over_time.of_result(r)) end
+    if has(over_time.names, name) then return marked(r, over_time.of_result(r, name)) end
+    if has(latency_course.names, name) then return marked(r, latency_course.of_result(r, name)) end
     return cdf.charts({ r }, { "" }, name ~= "latencies" and name or nil)
   end)
 end
@@ -118,16 +128,17 @@ function charts.plot_results(results, labels, options)
   options = options_of(options)
   return drawn(options, "latencies", function(name)
     if name == "time" then return over_time.of_results(results, labels) end
+    if name == "tails" then return cdf.tails(cdf.charts(results, labels)) end
     if name == "latencies" or has(cdf.names, name) then
       return cdf.charts(results, labels, name ~= "latencies" and name or nil)
     end
     local figure = type(name) == "string" and figures.find(name, results[1])
     if not figure or figure.type == "table" then
-      local known = { "ttft", "itl", "e2e", "latencies", "time" }
+      local known = { "ttft", "itl", "e2e", "latencies", "tails", "time" }
       table.move(figures.paths "Result", 1, #figures.paths "Result", #known + 1, known)
       errors.invalid("plot: show: %s%s", errors.invalid_value(name),
         figures.suggestion(tostring(name), known,
-          "expected ttft, itl, e2e, latencies, time, or a metric such as ttft_ms.p99"))
+          "expected ttft, itl, e2e, latencies, tails, time, or a metric such as ttft_ms.p99"))
     end
     return { ranges.of_results(results, labels, name) }
   end)

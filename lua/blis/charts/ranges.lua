@@ -1,6 +1,7 @@
 --- Metrics of several policies side by side with intervals: values, and differences from the
 --- baseline.
 local figures = require "blis.results.figures"
+local names = require "blis.results.metric_names"
 local plot = require "blis.sweep.plot"
 local statistics = require "blis.statistics"
 local windows = require "blis.results.windows"
@@ -18,7 +19,8 @@ local function chart_of(metric, caption, label, rows, list)
   for i, one in ipairs(list) do
     data[i], low[i], high[i] = one.mean or false, one.low or false, one.high or false
   end
-  return { title = metric, caption = caption, kind = "ranges", rows = rows, data = { data },
+  return { title = names.title(metric), caption = caption, kind = "ranges", rows = rows,
+    data = { data },
     series = { { label = label, low = low, high = high } },
     x = { label = label, unit = unit_of(metric) }, y = { label = "policies" } }
 end
@@ -39,7 +41,7 @@ function ranges.of_table(labels, found, metric)
         or ("mean and %g %% interval"):format(found.level * 100)
     end
   end
-  return chart_of(metric, caption, metric, labels, list)
+  return chart_of(metric, caption, names.title(metric), labels, list)
 end
 
 -- Resampling takes too long for more requests than this.
@@ -64,7 +66,7 @@ function ranges.of_results(results, labels, metric)
   end
   local caption = has_intervals and "with 95 % intervals for similar traffic"
     or "one run each; intervals of this metric require replications"
-  return chart_of(metric, caption, metric, labels, list)
+  return chart_of(metric, caption, names.title(metric), labels, list)
 end
 
 --- The ends of a change: of its interval, or of its pairs if there are too few for an interval; and
@@ -95,7 +97,7 @@ function ranges.differences(self, metric)
   if #list == 0 then return nil end
   local base = self.policies[self.baseline]
   local chart = chart_of(metric, ("change against %s, with %s"):format(base, drawn),
-    "change of " .. metric, rows, list)
+    "change of " .. names.title(metric), rows, list)
   if kind == "ratio" then chart.x.unit = "%" end
   chart.zero = true
   return chart

@@ -1,6 +1,7 @@
 --- Charts of sweeps: metrics over a parameter, and the Pareto front of two metrics.
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
+local names = require "blis.results.metric_names"
 local plot = require "blis.sweep.plot"
 
 local sweep = {}
@@ -35,9 +36,12 @@ end
 function sweep.curve(self, options)
   local picture = plot.series(self, options)
   local xs, place = common_x(picture)
-  local chart = { title = ("%s over %s"):format(picture.y, picture.x), series = {}, data = { xs },
+  local chart = { title = ("%s over %s"):format(names.title(picture.y), picture.x), series = {},
+    data = { xs },
     x = { label = picture.x, log = picture.log:find("x", 1, true) ~= nil, whole = are_whole(xs) },
     y = { label = picture.y, log = picture.log:find("y", 1, true) ~= nil } }
+  names.put_on(chart.y, picture.y)
+  chart.y.percent = names.is_share(picture.y) or nil
   for i, one in ipairs(picture.series) do
     local values, low, high = {}, {}, {}
     for k = 1, #xs do values[k], low[k], high[k] = false, false, false end
@@ -46,7 +50,8 @@ function sweep.curve(self, options)
       values[k], low[k], high[k] = point.y, point.low or point.y, point.high or point.y
     end
     chart.data[i + 1] = values
-    chart.series[i] = { label = one.name == "" and picture.y or one.name, low = low, high = high }
+    chart.series[i] = { label = one.name == "" and names.title(picture.y) or one.name, low = low,
+      high = high }
   end
   return chart
 end
@@ -102,6 +107,16 @@ function sweep.judged_pair(self)
   return found[1], found[2]
 end
 
+--- Adds the title and the axes of metric b over metric a.
+local function named(chart, a, b)
+  chart.title = ("%s against %s"):format(names.title(b), names.title(a))
+  chart.x, chart.y = { label = a }, { label = b }
+  names.put_on(chart.x, a)
+  names.put_on(chart.y, b)
+  chart.x.percent, chart.y.percent = names.is_share(a) or nil, names.is_share(b) or nil
+  return chart
+end
+
 --- One metric over another.
 ---@param all blis.sweep.PointResult[] in the order of a
 ---@param front blis.sweep.PointResult[] the Pareto-optimal points
@@ -116,8 +131,8 @@ function sweep.front(all, front, a, b)
     data[2][i] = is_front[point] and mean_of(point, b) or false
     data[3][i] = not is_front[point] and mean_of(point, b)
   end
-  return { title = ("%s against %s"):format(b, a), x = { label = a }, y = { label = b },
-    marks = true, data = data, series = { { label = "not beaten" }, { label = "others" } } }
+  return named({ marks = true, data = data,
+    series = { { label = "Pareto-optimal" }, { label = "others" } } }, a, b)
 end
 
 --- The fronts of several loads, a line of points for each.
@@ -126,8 +141,7 @@ end
 ---@param b string
 ---@return blis.plot.Chart
 function sweep.fronts(fronts, a, b)
-  local chart = { title = ("%s against %s"):format(b, a), x = { label = a }, y = { label = b },
-    marks = true, data = { {} }, series = {} }
+  local chart = named({ marks = true, data = { {} }, series = {} }, a, b)
   local all = {}
   for i, front in ipairs(fronts) do
     chart.series[i], chart.data[i + 1] = { label = front.name }, {}

@@ -9,7 +9,7 @@ local table_of = require "blis.sweep.table"
 
 local definition = {
   name = "plot",
-  summary = "draw saved results or a sweep, in the terminal or as SVG or PNG",
+  summary = "draw saved results or a sweep, in the terminal or as SVG, PNG, or PDF",
   usage = "blis plot FILE... | DIR [FLAGS]",
   description = "Draws saved results (--save, result:save) side by side, or the sweep in a folder. "
     .. "Without --output, draws characters.",
@@ -23,17 +23,18 @@ local definition = {
           name = "show", type = "string", is_list = true, flag = "--show", metavar = "NAME",
           may_be_empty = false, expected = "what to draw, such as ttft, time or front",
           doc = "Plot type. For one result: ttft, itl, e2e, latencies (these three; default), "
-            .. "rates, queue, batch, kv, tiers, lora, transfers, gateway, replicas, price, or time "
-            .. "(these ten). Also ttft_time, itl_time, e2e_time (p50 and p99 by time of arrival), "
-            .. "and attainment. For several results: ttft, itl, e2e, latencies, time, or metrics "
-            .. "such as ttft_ms.p99. For a sweep: curve (a metric over a parameter; default) or "
-            .. "front (Pareto front of two metrics).",
+            .. "tails (the fraction of requests above each time, logarithmic), rates, queue, "
+            .. "batch, kv, tiers, lora, transfers, gateway, replicas, price, or time (these ten). "
+            .. "Also ttft_time, itl_time, e2e_time (p50 and p99 by time of arrival), and "
+            .. "attainment. For several results: ttft, itl, e2e, latencies, tails, time, or "
+            .. "metrics such as ttft_ms.p99. For a sweep: curve (a metric over a parameter; "
+            .. "default) or front (Pareto front of two metrics).",
         },
         {
           name = "path", type = "path", is_output = true, flag = "--output", metavar = "FILE.svg",
           endings = endings.picture,
-          doc = "A file that ends in .svg, .txt, or .png, which needs the program rsvg-convert "
-            .. "(package librsvg2-bin).",
+          doc = "A file that ends in .svg, .txt, .png, or .pdf. .png and .pdf need the program "
+            .. "rsvg-convert (package librsvg2-bin).",
         },
         {
           name = "x", type = "string", flag = "--x", metavar = "NAME", may_be_empty = false,
@@ -42,6 +43,20 @@ local definition = {
         {
           name = "y", type = "string", flag = "--y", metavar = "FIGURE", may_be_empty = false,
           doc = "For a sweep: the metric on the y axis.",
+        },
+        {
+          name = "where", type = "string", is_list = true, flag = "--where",
+          metavar = "NAME=VALUE", may_be_empty = false, expected = "NAME=VALUE such as rate=40",
+          doc = "For a sweep: only the points with this value of a parameter.",
+        },
+        {
+          name = "facet", type = "string", flag = "--facet", metavar = "NAME",
+          may_be_empty = false,
+          doc = "For a sweep: one chart for each value of this parameter.",
+        },
+        {
+          name = "target", type = "number", flag = "--target-line",
+          doc = "For a sweep: draw a line at this value of the y axis.",
         },
         {
           name = "log", type = "choice", choices = { "x", "y", "xy" }, flag = "--log",
@@ -74,7 +89,23 @@ local function labels_of(paths)
   return labels
 end
 
+--- { rate = "40" } of { "rate=40" }.
+local function conditions_of(texts)
+  if not texts then return nil end
+  local wanted = {}
+  for _, text in ipairs(texts) do
+    local name, value = text:match "^([^=]+)=(.*)$"
+    if not name then
+      flags.fail(definition, "--where: invalid value '%s': expected NAME=VALUE such as rate=40",
+        text)
+    end
+    wanted[name] = value
+  end
+  return wanted
+end
+
 local function plot_sweep(path, options)
+  options.where = conditions_of(options.where)
   if options.show and #options.show > 1 then
     flags.fail(definition, "--show: expected either 'curve' or 'front' for a sweep")
   end
@@ -84,8 +115,9 @@ local function plot_sweep(path, options)
 end
 
 local function plot_results(paths, options)
-  for _, name in ipairs { "x", "y" } do
-    if options[name] then flags.fail(definition, "--%s requires the folder of a sweep", name) end
+  for name, flag in pairs { x = "--x", y = "--y", where = "--where", facet = "--facet",
+    target = "--target-line" } do
+    if options[name] then flags.fail(definition, "%s requires the folder of a sweep", flag) end
   end
   local results = {}
   for i, path in ipairs(paths) do results[i] = result.load(path) end

@@ -6,7 +6,7 @@ local figures = require "blis.results.figures"
 local format = require "blis.format"
 local happenings = require "blis.charts.happenings"
 local html = require "blis.page.html"
-local names = require "blis.page.names"
+local names = require "blis.results.metric_names"
 local change_words = require "blis.statistics.words"
 
 local answer = {}

@@ -1,7 +1,7 @@
 --- The best points of a sweep. A load is not a choice: a parameter such as the request rate
 --- describes the environment, and the best point is sought for each of its values.
 local figures = require "blis.results.figures"
-local names = require "blis.page.names"
+local names = require "blis.results.metric_names"
 local plan = require "blis.sweep.plan"
 
 local best = {}

@@ -2,7 +2,7 @@
 local best = require "blis.page.best"
 local format = require "blis.format"
 local html = require "blis.page.html"
-local names = require "blis.page.names"
+local names = require "blis.results.metric_names"
 local plan = require "blis.sweep.plan"
 local results = require "blis.results.figures"
 local verdict = require "blis.results.verdict"

@@ -1,6 +1,7 @@
 --- Parts that pages of results have in common.
 local format = require "blis.format"
 local html = require "blis.page.html"
+local metric_names = require "blis.results.metric_names"
 
 local parts = {}
 
@@ -112,22 +113,7 @@ function parts.table(caption, header, rows, is_words, is_sortable)
       html.thead(html.tr(heads)), html.tbody(body)))
 end
 
--- Clearer display names of metrics.
-local own_words = { availability = "full capacity", paid_share = "billed",
-  serving_share = "taking requests", gb_s = "bandwidth", usd = "cost",
-  on_demand_usd = "cost on demand", classes = "class",
-  requests_per_sec = "good requests", itl_ms = "ITL", itl_per_chunk_ms = "ITL per chunk",
-  capacity_blocks = "total capacity of all stores (blocks)",
-  used_blocks = "blocks in all stores at the end", peak_blocks = "most blocks in one store" }
-
---- Display name of a metric: "task" for task_ms.
----@param name string
----@return string
-function parts.words(name)
-  if own_words[name] then return own_words[name] end
-  return (name:gsub("_ms$", ""):gsub("_gb$", ""):gsub("_kwh$", ""):gsub("_per_sec$", "")
-    :gsub("_", " "))
-end
+parts.words = metric_names.words
 
 local raw_name = "%f[%w_]%l+_[%l%d_]+"
 
@@ -143,7 +129,7 @@ end
 --- Name of a metric within sentences; ambiguous names are quoted.
 local function quoted(name)
   local words = parts.words(name)
-  return own_words[name] and words:find " " and ('"%s"'):format(words) or words
+  return metric_names.has_own_words(name) and words:find " " and ('"%s"'):format(words) or words
 end
 
 --- The definition of a metric as a sentence: starts with a capital letter, ends with a period, and

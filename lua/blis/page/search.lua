@@ -5,7 +5,7 @@ local core = require "blis.core"
 local document = require "blis.page.document"
 local format = require "blis.format"
 local html = require "blis.page.html"
-local names = require "blis.page.names"
+local names = require "blis.results.metric_names"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 

@@ -8,7 +8,7 @@ local format = require "blis.format"
 local html = require "blis.page.html"
 local landscape = require "blis.page.landscape"
 local links = require "blis.page.links"
-local names = require "blis.page.names"
+local names = require "blis.results.metric_names"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 local setup = require "blis.page.setup"
@@ -163,10 +163,6 @@ local function curves(chart_list, self)
     local ok, chart = pcall(sweep.curve, self, { y = metric })
     if not ok then return {} end
     chart.title = names.title(metric)
-    names.put_on(chart.y, metric)
-    for _, one in ipairs(chart.series) do -- the only metric
-      one.label = one.label == metric and chart.title or one.label
-    end
     row[i] = chart
   end
   return chart_list:row(row)
@@ -182,9 +178,6 @@ local function front_section(chart_list, self)
     rows[i] = { point.name, (estimate_of(point, a, 2)), (estimate_of(point, b, 2)) }
   end
   local chart = sweep.front(all, front, a, b)
-  chart.title = ("%s against %s"):format(names.title(b), names.title(a))
-  names.put_on(chart.x, a)
-  names.put_on(chart.y, b)
   return parts.section("front", "Pareto front", chart_list:add(chart),
     parts.table("Pareto-optimal points (by mean)",
       { "point", names.head(a), names.head(b) }, rows))
@@ -251,11 +244,7 @@ local function fronts_by_load(chart_list, self)
     end
   end
   local chart = #fronts <= most_fronts and sweep.fronts(fronts, a, b) or nil
-  if chart then
-    names.put_on(chart.x, a)
-    names.put_on(chart.y, b)
-    chart.title = ("%s against %s, per load"):format(names.title(b), names.title(a))
-  end
+  if chart then chart.title = chart.title .. ", per load" end
   return parts.section("front", "Pareto front", chart and chart_list:add(chart) or {},
     parts.table("Per load: the points that no other point of the same load beats in both metrics "
       .. "(by mean)", { "load", "point", names.head(a), names.head(b) }, rows, nil, true))

@@ -33,8 +33,8 @@
 ---@field zero? boolean ranges: draw a line at 0, which means no change
 ---@field diagonal? boolean a line where x is y
 ---@field is_time? boolean pages: x is the time of the run; such charts share cursor and zoom
----@field happenings? blis.charts.Happening[] pages: vertical lines at these times
----@field limits? blis.charts.Limit[] pages: SLO targets as lines
+---@field happenings? blis.charts.Happening[] vertical lines at these times
+---@field limits? blis.charts.Limit[] SLO targets as lines
 
 local chart = {}
 

@@ -1,4 +1,4 @@
---- Pictures of charts: as characters, or as files (SVG, PNG, text).
+--- Pictures of charts: as characters, or as files (SVG, PNG, PDF, text).
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local endings = require "blis.endings"
@@ -9,7 +9,7 @@ local text = require "blis.plot.text"
 local plot = {}
 
 ---@class blis.PlotOptions
----@field path? string a file: .svg, .png (with rsvg-convert of package librsvg2-bin), .txt
+---@field path? string a file: .svg, .png and .pdf (with rsvg-convert of package librsvg2-bin), .txt
 ---@field width? integer text: characters, default 72. Files: pixels per chart, default 720
 ---@field height? integer text: lines, default 18. Files: pixels, default 400
 ---@field log? "x"|"y"|"xy" axes that are logarithmic
@@ -73,8 +73,15 @@ end
 
 local function quoted(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
 
---- The bytes of a PNG, by the program of package librsvg2-bin.
-local function png_of(picture, path)
+-- The first bytes of a file of each kind.
+local signatures = { png = "\137PNG", pdf = "%PDF" }
+
+--- The bytes of a PNG or PDF, by the program of librsvg2-bin.
+---@param picture string SVG
+---@param kind "png"|"pdf"
+---@param path string for messages
+---@return string
+local function converted(picture, kind, path)
   local ok, pipe = pcall(io.popen, "command -v rsvg-convert 2>/dev/null", "r")
   local found = ok and pipe and pipe:read "a" or ""
   if ok and pipe then pipe:close() end
@@ -86,12 +93,12 @@ local function png_of(picture, path)
   local file <close> = assert(io.open(name, "w"))
   file:write(picture)
   file:close()
-  local convert <close> = assert(io.popen(("rsvg-convert --zoom 2 --format png %s 2>&1")
-    :format(quoted(name)), "r"))
+  local convert <close> = assert(io.popen(("rsvg-convert --zoom %d --format %s %s 2>&1")
+    :format(kind == "png" and 2 or 1, kind, quoted(name)), "r"))
   local bytes = convert:read "a"
   convert:close()
   os.remove(name)
-  if bytes:sub(1, 4) ~= "\137PNG" then
+  if bytes:sub(1, 4) ~= signatures[kind] then
     errors.invalid("plot: '%s': rsvg-convert failed: %s", path, bytes:sub(1, 300))
   end
   return bytes
@@ -105,9 +112,9 @@ function plot.draw(list, options)
   if options.log then check_logs(list, options.log) end
   if not options.path then return text.draw(list, options) end
   local kind = options.path:lower():match "%.(%w+)$"
-  local is_picture = kind == "svg" or kind == "png"
+  local is_picture = kind == "svg" or signatures[kind] ~= nil
   local bytes = is_picture and svg.document(list, options) or text.draw(list, options) .. "\n"
-  if kind == "png" then bytes = png_of(bytes, options.path) end
+  if signatures[kind] then bytes = converted(bytes, kind, options.path) end
   local output <close> = errors.located(core.output, options.path)
   errors.located(output.write, output, bytes)
   errors.located(output.commit, output)

@@ -35,6 +35,8 @@ text{font:12px sans-serif;fill:#1c2733}
 .line{fill:none}
 .mark{stroke-width:0.5}
 .heat{fill:#0072b2}
+.limit{stroke:#b3470e;fill:none;stroke-dasharray:2 3}
+.limit-text{fill:#b3470e;font-size:11px}
 @media (prefers-color-scheme:dark){
 text{fill:#e6eaee}
 .soft{fill:#a2adb8}
@@ -51,6 +53,8 @@ text{fill:#e6eaee}
 .c7{fill:#b5b5b5;stroke:#b5b5b5}
 .line{fill:none}
 .heat{fill:#5db4e8}
+.limit{stroke:#f0924f}
+.limit-text{fill:#f0924f}
 }
 </style>
 ]]

@@ -128,6 +128,20 @@ local function draw_marks(frame, given, i, list, owners)
   end
 end
 
+--- The area between the ends of the intervals of a line.
+local function draw_band(frame, i, list)
+  local there, back = {}, {}
+  for _, point in ipairs(list) do
+    if point.low and point.high then
+      there[#there + 1] = ("%.1f %.1f"):format(point.x, frame:y_at(point.high))
+      table.insert(back, 1, ("%.1f %.1f"):format(point.x, frame:y_at(point.low)))
+    end
+  end
+  if #there < 2 then return end
+  frame:add(shapes.path(shapes.colour(i), ("M%sL%sz"):format(table.concat(there, "L"),
+    table.concat(back, "L")), ' fill-opacity="0.18" stroke="none"'))
+end
+
 local function draw_line(frame, given, i, list, owners)
   local path, one = {}, given.series[i]
   frame:add(("<g><title>%s</title>"):format(markup.escape(one.label)))
@@ -136,12 +150,38 @@ local function draw_line(frame, given, i, list, owners)
       or given.steps and ("H%.1fV%.1f"):format(point.x, point.y)
       or ("L%.1f %.1f"):format(point.x, point.y)
   end
+  if has_line(given, i) then draw_band(frame, i, list) end
   if #list > 1 and has_line(given, i) then frame:add(shapes.line(i, table.concat(path))) end
   draw_marks(frame, given, i, list, owners)
   for _, point in ipairs(list) do
     if point.low and point.high then interval(frame, i, point.x, point.low, point.high) end
   end
   frame:add("</g>")
+end
+
+--- Targets as lines across an axis, and events as vertical lines with their letters.
+local function draw_limits(frame, given)
+  for _, one in ipairs(given.limits or {}) do
+    local scale = one.axis == "x" and frame.x or frame.y
+    if one.at >= scale.low and one.at <= scale.high and one.axis == "x" then
+      local x = frame:x_at(one.at)
+      frame:add(shapes.path("limit", ("M%.1f %.1fV%.1f"):format(x, frame.top, frame.bottom)))
+      frame:add(shapes.text(x - 4, frame.top + 12, one.text, "limit-text", "end"))
+    elseif one.at >= scale.low and one.at <= scale.high then
+      local y = frame:y_at(one.at)
+      frame:add(shapes.path("limit", ("M%.1f %.1fH%.1f"):format(frame.left, y, frame.right)))
+      frame:add(shapes.text(frame.right - 2, y - 4, one.text, "limit-text", "end"))
+    end
+  end
+  for _, one in ipairs(given.happenings or {}) do
+    if one.mark and one.at >= frame.x.low and one.at <= frame.x.high then
+      local x = frame:x_at(one.at)
+      frame:add(("<g><title>%s</title>"):format(markup.escape(one.text)))
+      frame:add(shapes.path("limit", ("M%.1f %.1fV%.1f"):format(x, frame.top, frame.bottom)))
+      frame:add(shapes.text(x + 3, frame.top + 12, one.mark, "limit-text"))
+      frame:add("</g>")
+    end
+  end
 end
 
 local function draw_lines(frame, given)
@@ -158,6 +198,7 @@ local function draw_lines(frame, given)
   for i in ipairs(given.series) do points[i] = points_of(frame, given, i) end
   local owners = owners_of(given, points)
   for i, list in ipairs(points) do draw_line(frame, given, i, list, owners) end
+  draw_limits(frame, given)
 end
 
 local heat_levels = 12

@@ -14,6 +14,7 @@ local svg = deferred "blis.plot.svg"
 local repeats = require "blis.policy.repeats"
 local statistics = require "blis.statistics"
 local verdict = require "blis.results.verdict"
+local view = require "blis.sweep.view"
 
 local write = {}
 
@@ -423,6 +424,31 @@ end
 ---@field x? string parameter, default the last parameter with only numbers; for a front a
 --- metric, on the y axis
 ---@field y? string metric; default: the first metric of the report
+---@field where? table<string, any> only the points with these values of parameters: { rate = 40 }
+---@field facet? string a chart for each value of this parameter
+---@field target? number of the metric on the y axis, drawn as a line
+
+-- Options of charts of sweeps.
+local chart_options = { "x", "y", "show", "where", "facet", "target" }
+
+--- The charts that the options ask for.
+local function charts_of(self, options, make)
+  local list = {}
+  if options.target ~= nil and type(options.target) ~= "number" then
+    errors.invalid("plot: target: %s: expected a number", errors.invalid_value(options.target))
+  end
+  for i, one in ipairs(view.facets(view.filtered(self, options.where), options.facet)) do
+    local chart = drawing.sweep_charts[make](one.table, options)
+    if one.title then chart.title = ("%s, %s"):format(chart.title, one.title) end
+    if options.target then
+      chart.limits = { { axis = "y", at = options.target,
+        text = ("target %g%s"):format(options.target, chart.y.unit and " " .. chart.y.unit
+          or "") } }
+    end
+    list[i] = chart
+  end
+  return list
+end
 
 local shown = { curve = "curve", front = "asked_front" }
 
@@ -432,13 +458,13 @@ local shown = { curve = "curve", front = "asked_front" }
 ---@param options? blis.sweep.PlotOptions
 ---@return string? text without a path
 function write.plot(self, options)
-  options = pictures.check_options(options, { "x", "y", "show" })
+  options = pictures.check_options(options, chart_options)
   local make = shown[options.show or "curve"]
   if not make then
     errors.invalid("plot: show: %s: expected 'curve' or 'front'",
       errors.invalid_value(options.show))
   end
-  return pictures.draw({ drawing.sweep_charts[make](self, options) }, options)
+  return pictures.draw(charts_of(self, options, make), options)
 end
 
 --- Writes the same as an SVG file, with intervals: { log = "xy" } and so on.
@@ -447,8 +473,8 @@ end
 ---@param options? blis.sweep.PlotOptions
 function write.write_svg(self, path, options)
   endings.check("write_svg", path, endings.svg)
-  options = pictures.check_options(options, { "x", "y", "show" })
-  write.file(path, svg.document({ drawing.sweep_charts.curve(self, options) }, options))
+  options = pictures.check_options(options, chart_options)
+  write.file(path, svg.document(charts_of(self, options, "curve"), options))
 end
 
 --- Writes stem.dat, with a block per line of the plot, and stem.gp, which plots it: `gnuplot -p

@@ -1,9 +1,30 @@
 --- Display names of metrics, which programs address by path.
 local figures = require "blis.results.figures"
 local format = require "blis.format"
-local parts = require "blis.page.parts"
 
 local names = {}
+
+-- Clearer display names of metrics.
+local single_words = { availability = "full capacity", paid_share = "billed",
+  serving_share = "taking requests", gb_s = "bandwidth", usd = "cost",
+  on_demand_usd = "cost on demand", classes = "class",
+  requests_per_sec = "good requests", itl_ms = "ITL", itl_per_chunk_ms = "ITL per chunk",
+  capacity_blocks = "total capacity of all stores (blocks)",
+  used_blocks = "blocks in all stores at the end", peak_blocks = "most blocks in one store" }
+
+--- Display name of a metric: "task" for task_ms.
+---@param name string
+---@return string
+function names.words(name)
+  if single_words[name] then return single_words[name] end
+  return (name:gsub("_ms$", ""):gsub("_gb$", ""):gsub("_kwh$", ""):gsub("_per_sec$", "")
+    :gsub("_", " "))
+end
+
+--- Whether a metric has a display name that does not follow from its name.
+---@param name string
+---@return boolean
+function names.has_own_words(name) return single_words[name] ~= nil end
 
 local own_words = { cache_hit_rate_overall = "prompt blocks in cache",
   tokens_per_sec = "throughput", ttft_ms = "TTFT", e2e_ms = "E2E" }
@@ -30,7 +51,7 @@ function names.title(path)
     if part:find "^%d" and not is_own then -- of p99.9
       words[#words] = words[#words] .. "." .. part
     else
-      words[#words + 1] = is_own and part or named[part] or own_words[part] or parts.words(part)
+      words[#words + 1] = is_own and part or named[part] or own_words[part] or names.words(part)
     end
     is_own = named[part] ~= nil
   end
