@@ -18,6 +18,15 @@ export function percent(share) {
   return share === null || share === undefined ? "–" : (share * 100).toFixed(1) + " %";
 }
 
+// The change from one value to another, with its sign: "+12.3 %", "−4.0 %"; nothing without both.
+export function change(from, to) {
+  if (!(from > 0) || to === null || to === undefined) return "";
+  const percents = (to / from - 1) * 100;
+  const digits = Math.abs(percents) >= 100 ? 0 : 1, size = Math.abs(percents).toFixed(digits);
+  if (Number(size) === 0) return "±0 %";
+  return `${percents > 0 ? "+" : "−"}${size} %`;
+}
+
 // A time of a run.
 export function moment(us) {
   return (us / 1e6).toFixed(2) + " s";

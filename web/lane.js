@@ -1,14 +1,15 @@
 // One side of the race: which run, its figures, its picture.
 import { make } from "./dom.js";
-import { duration, number, percent } from "./format.js";
+import { change, duration, number, percent } from "./format.js";
 import { Stage } from "./stage.js";
 
+// Name, text, and the figure whose change against the other run is told.
 const shown = [
-  ["TTFT mean", (figures) => duration(figures.ttft_ms_mean)],
-  ["TTFT p99", (figures) => duration(figures.ttft_ms_p99)],
-  ["ITL mean", (figures) => duration(figures.itl_ms_mean)],
-  ["E2E mean", (figures) => duration(figures.e2e_ms_mean)],
-  ["tokens/s", (figures) => number(figures.tokens_per_sec)],
+  ["TTFT mean", (figures) => duration(figures.ttft_ms_mean), "ttft_ms_mean"],
+  ["TTFT p99", (figures) => duration(figures.ttft_ms_p99), "ttft_ms_p99"],
+  ["ITL mean", (figures) => duration(figures.itl_ms_mean), "itl_ms_mean"],
+  ["E2E mean", (figures) => duration(figures.e2e_ms_mean), "e2e_ms_mean"],
+  ["tokens/s", (figures) => number(figures.tokens_per_sec), "tokens_per_sec"],
   ["in cache", (figures) => percent(figures.cache_hit_rate_overall)],
   ["completed", (figures) => `${number(figures.completed)} of ${number(figures.arrived)}`],
 ];
@@ -42,12 +43,15 @@ export class Lane {
     return Number(this.#choice.value);
   }
 
-  show(run) {
+  // base is the run that changes are told against, if any.
+  show(run, base = null) {
     this.run = run;
     this.#stage.run = run;
     this.#hash.textContent = run.hash;
-    this.#figures.replaceChildren(...shown.map(([name, text]) => make("div", {},
-      make("dt", {}, name), make("dd", {}, text(run.figures)))));
+    this.#figures.replaceChildren(...shown.map(([name, text, key]) => make("div", {},
+      make("dt", {}, name), make("dd", {}, text(run.figures), key && base && base !== run
+        ? make("small", { class: "soft" }, ` ${change(base.figures[key], run.figures[key])}`)
+        : ""))));
   }
 
   draw(time, speed, selected) {

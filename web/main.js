@@ -51,9 +51,11 @@ async function run() {
     const ran_ms = performance.now() - started;
     if (done.status !== 0) showProblem(problemIn(output.textContent));
     showFiles(done.files);
-    race.runs = done.runs.map((json) => new Run(json));
+    const isKept = done.runs.length === 0 && done.status !== 0 && !byId("race").hidden;
+    if (!isKept) race.runs = done.runs.map((json) => new Run(json));
     say(`${done.status === 0 ? "Done" : "Failed"} after ${number(ran_ms)} ms, `
-      + `${done.runs.length === 1 ? "one run" : done.runs.length + " runs"} to look at.`);
+      + (isKept ? "the last race is still shown."
+        : `${done.runs.length === 1 ? "one run" : done.runs.length + " runs"} to look at.`));
   } catch (problem) {
     say(`The program ended: ${problem.message}`);
   } finally {
@@ -93,6 +95,11 @@ async function share() {
   } catch {
     say("The link is in the address bar; the script is in it.");
   }
+}
+
+// "?embed" leaves out the frame of the page, for pages that show the playground in their own.
+if (new URLSearchParams(location.search).has("embed")) {
+  document.documentElement.classList.add("embedded");
 }
 
 byId("run").addEventListener("click", run);

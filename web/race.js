@@ -1,6 +1,7 @@
 // Two runs on one clock.
 import { byId } from "./dom.js";
 import { Clock } from "./clock.js";
+import { labelsOf } from "./labels.js";
 import { Lane } from "./lane.js";
 import { tell } from "./life.js";
 
@@ -26,6 +27,7 @@ export class Race {
   // Shows the first and the last of the runs of a script, and plays them.
   set runs(runs) {
     this.#runs = runs;
+    labelsOf(runs).forEach((label, i) => { runs[i].label = label; });
     byId("race").hidden = runs.length === 0;
     byId("lanes").classList.toggle("lonely", runs.length === 1);
     if (runs.length === 0) return;
@@ -50,7 +52,9 @@ export class Race {
   }
 
   #choose() {
-    for (const lane of this.#lanes) lane.show(this.#runs[lane.chosen]);
+    const [first, second] = this.#lanes;
+    first.show(this.#runs[first.chosen]);
+    second.show(this.#runs[second.chosen], first.run);
     this.#clock.runs = this.#shown();
     if (this.#selected !== null) this.select(this.#selected);
   }

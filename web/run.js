@@ -48,6 +48,7 @@ export class Run {
     this.told = told;
     this.label = told.label;
     this.hash = told.hash;
+    this.settings = told.settings ?? {};
     this.figures = told.figures;
     this.instances = told.instances;
     this.duration = told.duration_us;

@@ -14,7 +14,9 @@ build_web() {
 # list_gallery: a line "name, tab, what it is" for each example of the page.
 list_gallery() {
   local file name
-  printf 'two_policies\tTwo policies, the same requests: where should a prompt go?\n'
+  for name in two_policies disaggregation queue autoscaling router_replicas; do
+    printf '%s\t%s\n' "$name" "$(sed -n '1s/^-- *//p' "$top/web/$name.lua")"
+  done
   for file in "$top"/examples/gallery/*.lua; do
     name=$(basename "$file" .lua)
     printf '%s\t%s\n' "$name" "$(sed -n '2s/^-- *//p' "$file")"
@@ -25,8 +27,9 @@ list_gallery() {
 make_site() {
   mkdir -p "$1/gallery"
   cp -R "$top/web/." "$1/"
-  mv "$1/two_policies.lua" "$1/gallery/"
+  mv "$1"/*.lua "$1/gallery/"
   cp "$top"/examples/gallery/*.lua "$1/gallery/"
   list_gallery >"$1/gallery/list.tsv"
   cp "$top/build-web/blis.js" "$top/build-web/blis.wasm" "$1/"
+  gzip -9nkf "$1/blis.wasm"
 }

@@ -37,6 +37,12 @@ describe("the record of a run", function()
     assert.is_nil(json.requests.tenant)
   end)
 
+  it("has the settings, by which the page names runs", function()
+    local json = told(small.experiment { queue = { saturation = "concurrency" } })
+    assert.equal("round-robin", json.settings.routing)
+    assert.matches("concurrency", json.settings["gateway's queue"])
+  end)
+
   it("has the scores that decided", function()
     local scorer = blis.scorer { name = "mine", score = function(_, instance)
       return instance.index / 4

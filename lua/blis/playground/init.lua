@@ -64,7 +64,10 @@ function playground.watch(folder)
     -- Replications have seeds of their own, and no single run to play.
     if type(spec) ~= "table" or spec.replications ~= nil then return compare(spec) end
     local results = compare(playground.recorded(spec))
-    for i, label in ipairs(report.names(results)) do tell(results[i], label) end
+    for i, label in ipairs(report.names(results)) do
+      local result = results[i]
+      tell(result, label == report.policy(result) and result.routing or label)
+    end
     return results
   end
 end

@@ -1,6 +1,7 @@
 --- A run as JSON for the page: its requests, its decisions and its caches over time, as columns.
 local core = require "blis.core"
 local json = require "blis.json"
+local setup = require "blis.results.setup"
 
 local run = {}
 
@@ -183,6 +184,9 @@ function run.json(result, label)
     :field("routing", result.routing):field("hash", result.hash)
     :field("duration_us", result.duration_us):field("requests_in_all", #result.requests)
   json.write_list(writer, "instances", ids)
+  writer:object "settings"
+  for _, row in ipairs(setup.rows(result)) do writer:field(row.name, row.text) end
+  writer:done()
   write_figures(writer, result)
   write_requests(writer, requests, places)
   local decisions, series = rawget(result, "decisions"), rawget(result, "series")
