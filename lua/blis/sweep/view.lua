@@ -62,6 +62,7 @@ function view.facets(self, name)
   for _, other in ipairs(self.parameters) do
     if other ~= name then others[#others + 1] = other end
   end
+  if #others == 0 then others = self.parameters end -- charts need an axis
   for _, one in ipairs(list) do one.table.parameters = others end
   return list
 end
