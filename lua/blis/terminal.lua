@@ -1,5 +1,7 @@
 --- How wide text for people may be.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
+local fit = deferred "blis.fit"
 
 local terminal = {}
 
@@ -11,6 +13,15 @@ local usual, least, most = 100, 40, 120
 function terminal.width()
   local columns = core.terminal_size "output"
   return columns and math.max(least, math.min(most, columns)) or usual
+end
+
+--- A text for people, with its lines broken between words where the terminal is narrower. Files and
+--- pipes get the text as it is.
+---@param text string
+---@return string
+function terminal.fitted(text)
+  local columns = core.terminal_size "output"
+  return columns and fit.text(text, math.max(least, columns)) or text
 end
 
 return terminal

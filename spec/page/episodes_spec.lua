@@ -47,6 +47,13 @@ describe("episodes of a run", function()
     assert.is_nil(clause)
     assert.same({ "Fewer than 90% of the requests were within their targets during 20 s of 50 s, "
       .. "first at 20 s; at worst 20.0 %." }, lines)
+    for _, shares in ipairs { { 1, 1, 1, 1, 0.95 }, { 0.86, 1, 1, 1, 1 } } do
+      chart.data[2] = shares
+      assert.same({}, (select(2, episodes.told { chart })))
+    end
+    chart.data[2] = { 0.2, 1, 1, 1, 1 }
+    local _, told = episodes.told { chart }
+    assert.matches("first at 0.0 s; at worst 20.0 %%", told[1])
     chart.data[2] = { 1, 1, 1, 1, 0.95 }
     assert.same({}, (select(2, episodes.told { chart })))
   end)

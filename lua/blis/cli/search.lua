@@ -7,6 +7,7 @@ local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
 local targets = require "blis.capacity.targets"
+local terminal = require "blis.terminal"
 local traffic = require "blis.cli.traffic"
 
 local search = {}
@@ -109,7 +110,7 @@ function search.define(definition, find, write, rows, is_found)
     if format == "csv" then
       command.print(csv_text(rows(found)))
     elseif format ~= "json" then
-      command.print(tostring(found) .. "\n")
+      command.print(terminal.fitted(tostring(found)) .. "\n")
     else
       local writer = core.json_writer(2):object()
       write(writer, found)

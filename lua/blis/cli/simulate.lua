@@ -23,6 +23,7 @@ local progress = require "blis.cli.progress"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
 local targets = require "blis.cli.targets"
+local terminal = require "blis.terminal"
 
 local simulate = {}
 
@@ -333,7 +334,8 @@ end
 --- Returns the text to print, in the requested format.
 local function text_of(run, format, profile)
   if format == nil and profile == "go-blis" then return go_blis.text(run) end
-  return result_text[format or "table"](run)
+  local text = result_text[format or "table"](run)
+  return (format or "table") == "table" and terminal.fitted(text) or text
 end
 
 local function run_to_the_end(sim, line)

@@ -12,6 +12,7 @@ local output_files = require "blis.cli.outputs"
 local progress = require "blis.cli.progress"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
+local terminal = require "blis.terminal"
 local traffic = require "blis.cli.traffic"
 local variants = require "blis.compare.variants"
 local words = require "blis.cli.words"
@@ -176,5 +177,6 @@ return command.define(definition, function(parsed)
     found:report(path)
   end
   local format = parsed.values.output.format
-  command.print(format == "text" and tostring(found) .. "\n" or export[format](found))
+  command.print(format == "text" and terminal.fitted(tostring(found)) .. "\n"
+    or export[format](found))
 end)

@@ -9,7 +9,8 @@ local episodes = {}
 local least_factor, lone_factor = 2.5, 5
 
 -- Targets are missed where fewer requests than this share meet them.
-local fewest_good = 0.9
+-- A single interval counts only below the second share.
+local fewest_good, far_below = 0.9, 0.5
 
 ---@class blis.page.Episode
 ---@field from number seconds
@@ -89,10 +90,10 @@ local function attainment_line(chart)
   local step, missed, least, first = times[2] - times[1], 0, 1, nil
   for k, share in ipairs(shares) do
     if share and share < fewest_good then
-      missed, least, first = missed + 1, math.min(least, share), first or times[k] - step / 2
+      missed, least, first = missed + 1, math.min(least, share), first or math.max(times[k] - step / 2, 0)
     end
   end
-  if missed == 0 then return nil end
+  if missed == 0 or missed == 1 and least >= far_below then return nil end
   return ("Fewer than %g%% of the requests were within their targets during %s of %s, first at %s; "
     .. "at worst %s."):format(fewest_good * 100, seconds(missed * step), seconds(#times * step),
     seconds(first), format.share(least))
