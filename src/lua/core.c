@@ -353,6 +353,7 @@ static const luaL_Reg core_functions[] = {
     {"workload_methods", bind_workload_methods},
     {"workload_of_function", bind_workload_of_function},
     {"check_graph", bind_check_graph},
+    {"check_graphs", bind_check_graphs},
     {"graph_file", bind_graph_file_new},
     {"graph_formats", bind_graph_formats},
     {"is_graph_file", core_is_graph_file},

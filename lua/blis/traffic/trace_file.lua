@@ -6,6 +6,8 @@ local json = require "blis.json"
 
 local trace_file = {}
 
+local integer_type = math.type
+
 -- Limits of the core (workload.h, time.h).
 local max_tokens, max_time_us = 1000000000, 9000000000000000
 
@@ -146,7 +148,9 @@ function file_methods:hash_ids(object, key, line)
     invalid(self, object, key, line, "an array")
   end
   for i, id in ipairs(list) do
-    local whole = type(id) == "string" and id or type(id) == "number" and math.tointeger(id)
+    local is_usual = integer_type(id) == "integer" and id >= 0
+    local whole = is_usual and id or type(id) == "string" and id
+      or type(id) == "number" and math.tointeger(id)
     if not whole or (type(whole) == "number" and whole < 0) then
       self:fail(line, "key '%s': item %d: invalid value %s: expected an integer of at least 0 or a "
         .. "string", key, i, type(id) == "table" and "an array or object" or errors.show(id))

@@ -281,7 +281,7 @@ function trace_formats.read_graphs(format, path, options)
   local file = trace_file.new(path, options)
   local limit = options.limit or 0
   local list = collect(format, file, 0)
-  for i, graph in ipairs(list) do errors.located(core.check_graph, graph, path, i) end
+  errors.located(core.check_graphs, list, path)
   local has_starts = order_starts(list, path)
   if limit > 0 then list = table.move(list, 1, math.min(limit, #list), 1, {}) end
   local requests = 0

@@ -1,6 +1,7 @@
 #include "lua/files/json.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -240,7 +241,7 @@ void push_json_value(lua_State *L, blis_json_value value) {
     return;
   case BLIS_JSON_ARRAY: {
     size_t count = blis_json_count(value);
-    lua_newtable(L);
+    lua_createtable(L, count < INT_MAX ? (int)count : 0, 0);
     for (size_t i = 0; i < count; i++) {
       push_json_value(L, blis_json_item(value, i));
       lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -250,7 +251,8 @@ void push_json_value(lua_State *L, blis_json_value value) {
   case BLIS_JSON_OBJECT: {
     const char *key = NULL;
     blis_json_value member;
-    lua_newtable(L);
+    size_t count = blis_json_count(value);
+    lua_createtable(L, 0, count < INT_MAX ? (int)count : 0);
     while (blis_json_next(value, &key, &member)) {
       push_json_value(L, member);
       lua_setfield(L, -2, key);

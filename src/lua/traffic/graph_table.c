@@ -113,12 +113,14 @@ static field check_name(const reading *r, bool is_graph) {
     raise_at(r, lua_pushfstring(L, "a request has named fields, not %s", push_what(L, -2)));
   }
   const char *name = lua_tostring(L, -2);
+  for (field f = 0; f < FIELDS; f++) {
+    if (belongs_to(f, is_graph) && strcmp(fields[f].name, name) == 0) {
+      return f;
+    }
+  }
   blis_nearest nearest = {.wanted = name};
   for (field f = 0; f < FIELDS; f++) {
     if (belongs_to(f, is_graph)) {
-      if (strcmp(fields[f].name, name) == 0) {
-        return f;
-      }
       blis_nearest_offer(&nearest, fields[f].name);
     }
   }
@@ -609,6 +611,23 @@ static blis_graph check_alone(lua_State *L, bind_graph_maker **maker) {
 int bind_check_graph(lua_State *L) {
   bind_graph_maker *maker;
   lua_pushinteger(L, (lua_Integer)check_alone(L, &maker).node_count);
+  return 1;
+}
+
+int bind_check_graphs(lua_State *L) {
+  lua_settop(L, 2);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  const char *where = luaL_checkstring(L, 2);
+  bind_graph_maker *maker = push_guarded(L, 1, sizeof *maker, scratch_close);
+  bind_graph_maker_init(L, maker);
+  lua_Unsigned count = lua_rawlen(L, 1);
+  lua_Integer requests = 0;
+  for (lua_Unsigned i = 1; i <= count; i++) {
+    lua_rawgeti(L, 1, (lua_Integer)i);
+    requests += check_graph(L, lua_gettop(L), where, (lua_Integer)i, maker).node_count;
+    lua_pop(L, 1);
+  }
+  lua_pushinteger(L, requests);
   return 1;
 }
 

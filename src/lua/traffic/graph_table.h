@@ -42,6 +42,10 @@ blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer n
    its requests. */
 int bind_check_graph(lua_State *L);
 
+/* check_graphs(list, where): raises an error if a graph of the list is invalid; returns the number
+   of requests of all graphs. */
+int bind_check_graphs(lua_State *L);
+
 /* show_graph(table, where, number): returns the graph as a table with the contexts, sessions, and
    rounds of its requests, as in the list of a graph file. */
 int bind_show_graph(lua_State *L);

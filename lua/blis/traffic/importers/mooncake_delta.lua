@@ -30,7 +30,7 @@ local function block_of(file)
   return tokens > 0 and tokens or 512
 end
 
---- The ids of the full blocks of a prompt.
+--- Checks the hash ids of a row and returns those of the full blocks of its prompt.
 local function ids_of(file, row, line, prompt)
   local ids = file:hash_ids(row, "hash_ids", line)
   if not ids then return nil end
@@ -38,7 +38,8 @@ local function ids_of(file, row, line, prompt)
   if #ids > full + 1 then
     file:count "requests with more hash ids than tokens, whose last ids are ignored"
   end
-  return table.move(ids, 1, math.min(#ids, full), 1, {})
+  for i = #ids, full + 1, -1 do ids[i] = nil end
+  return ids
 end
 
 --- The delay of a later turn. session.last_us is the last timestamp of the session.
@@ -86,13 +87,13 @@ local function add_turn(file, sessions, row, line)
   local delay_us = delay_of(file, row, line, session, time_us)
   check_length(file, line, session, prompt, output)
   local graph = session.graph
-  local turn = { prompt_tokens = prompt, output_tokens = output }
   if #graph > 0 then
-    turn.after, turn.delay_us = #graph, delay_us
+    graph[#graph + 1] = { prompt_tokens = prompt, output_tokens = output, after = #graph,
+      delay_us = delay_us }
   else
-    turn.hash_ids, turn.hash_block_tokens = ids, ids and block_of(file)
+    graph[1] = { prompt_tokens = prompt, output_tokens = output, hash_ids = ids,
+      hash_block_tokens = ids and block_of(file) }
   end
-  graph[#graph + 1] = turn
 end
 
 local function read(file)
