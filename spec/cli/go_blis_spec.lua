@@ -126,3 +126,18 @@ describe("sections", function()
     }, section({ result = result }, "Session Metrics"))
   end)
 end)
+
+describe("hand-offs", function()
+  it("that start at time 0 count, but have no duration, as in BLIS (Go)", function()
+    local function moved(start_us, end_us)
+      return record { prefill_instance = "instance_0", transfer_start_us = start_us,
+        transfer_end_us = end_us, prefill_end_us = start_us, ttft_us = 7 }
+    end
+    local result = result_of { moved(0, 500), moved(100, 1100), moved(100, 3100), record {} }
+    result.handoffs, result.setup = { started = 3 }, {}
+    local lines = section({ result = result }, "PD Metrics")
+    assert.equal("Disaggregated Requests: 3", lines[2])
+    assert.equal("KV Transfer Duration (us): mean=2000.0 p50=2000.0 p95=2900.0 p99=2980.0",
+      lines[8])
+  end)
+end)

@@ -366,8 +366,10 @@ function sections.pools(run)
     ("Decode Throughput: %.4f sub-req/s"):format(decode),
     "Load Imbalance Ratio: " .. imbalance(prefill, decode),
     us_line("Parent TTFT", values_of(parents, function(record) return record.ttft_us end)),
+    -- BLIS (Go) takes a start at time 0 for a transfer that has not started.
     us_line("KV Transfer Duration", values_of(parents, function(record)
-      return record.transfer_end_us and record.transfer_end_us - record.transfer_start_us
+      local has_start = record.transfer_end_us and record.transfer_start_us > 0
+      return has_start and record.transfer_end_us - record.transfer_start_us or nil
     end)),
   }
   if run.flags and run.flags.disaggregation.contention then
