@@ -233,3 +233,18 @@ describe("the tail of a page", function()
     assert.is_nil(short:find("id=\"tail\"", 1, true))
   end)
 end)
+
+describe("the section about the tail", function()
+  it("splits the time of handed-off requests, and blames no instance by chance", function()
+    local text = page_of(blis.run { cluster = { prefill_instances = 2, decode_instances = 4,
+        model = "qwen/qwen3-14b", hardware = "H100" }, routing = "round-robin",
+      workload = { rate = 20, requests = 6000, prompt_tokens = 100,
+        output = { "gaussian", mean = 20, std_dev = 10, min = 2, max = 60 } } })
+    local section = text:match '<section[^>]*id="tail".-</section>':gsub("<[^>]*>", "|"):gsub("|+",
+      "|")
+    for _, stage in ipairs { "prefill", "hand-off", "waiting to decode", "decode" } do
+      contains(section, "|" .. stage .. "|")
+    end
+    assert.is_nil(section:find("|instance instance_", 1, true), section)
+  end)
+end)

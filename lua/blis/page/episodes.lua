@@ -90,7 +90,8 @@ local function attainment_line(chart)
   local step, missed, least, first = times[2] - times[1], 0, 1, nil
   for k, share in ipairs(shares) do
     if share and share < fewest_good then
-      missed, least, first = missed + 1, math.min(least, share), first or math.max(times[k] - step / 2, 0)
+      missed, least = missed + 1, math.min(least, share)
+      first = first or math.max(times[k] - step / 2, 0)
     end
   end
   if missed == 0 or missed == 1 and least >= far_below then return nil end

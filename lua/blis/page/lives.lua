@@ -36,7 +36,7 @@ end
 --- The times of a request that add up to its E2E, in the order in which they pass.
 ---@param request blis.RequestRecord
 ---@return blis.page.Phase[]
-local function phases_of(request)
+function lives.phases(request)
   local gateway = request.gateway_wait_us or 0
   local is_moved = request.prefill_admitted_us and request.prefill_end_us
     and request.transfer_end_us
@@ -154,7 +154,7 @@ function lives.slowest(r)
   local tiers = (rawget(r, "kv_tiers") or {}).tiers
   for i, place in ipairs(places) do
     local request = r.requests[place]
-    local phases = phases_of(request)
+    local phases = lives.phases(request)
     told[i] = phases
     rows[i] = { request.id, number(request.arrival_us / 1e6, 2), request.instance or "-",
       format.count(request.prompt_tokens), format.count(request.output_tokens),

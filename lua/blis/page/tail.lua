@@ -1,5 +1,6 @@
 --- The slowest hundredth of the requests: what they have in common, and where their time went.
 local format = require "blis.format"
+local lives = require "blis.page.lives"
 local parts = require "blis.page.parts"
 local sorted = require "blis.sorted"
 
@@ -10,31 +11,35 @@ local percent, number = format.percent, format.number
 -- The tail needs some requests, and with more than the slowest list gives it is a sample.
 local fewest_requests, most_in_tail = 500, 1000
 
-local stages = {
-  { "waiting for admission", function(r) return math.max(r.scheduling_delay_us, 0) end },
-  { "prefill", function(r) return r.ttft_us - math.max(r.scheduling_delay_us, 0) end },
-  { "decode", function(r) return r.e2e_us - r.ttft_us end },
-}
-
 local function has_times(request)
   return request.ttft_us and request.ttft_us >= 0 and request.e2e_us and request.e2e_us >= 0
 end
 
---- Mean milliseconds of each stage over some requests.
+--- Mean milliseconds of each stage over some requests, by the name of the stage, and the names in
+--- the order in which stages pass.
 local function means_of(list)
-  local sums = {}
-  for i in ipairs(stages) do sums[i] = 0 end
+  local sums, order = {}, {}
   for _, request in ipairs(list) do
-    for i, stage in ipairs(stages) do sums[i] = sums[i] + stage[2](request) / 1000 / #list end
+    for _, phase in ipairs(lives.phases(request)) do
+      local name = phase.kind or phase.name
+      if not sums[name] then
+        sums[name], order[#order + 1] = 0, name
+      end
+      sums[name] = sums[name] + phase.us / 1000 / #list
+    end
   end
-  return sums
+  return sums, order
 end
 
---- A sample of all completed requests, evenly spread.
+--- A sample of all completed requests: one of each of as many equal parts. Its place in a part
+--- varies, because requests at equal distances can all be at one instance.
 local function sample_of(r, wanted)
   local list, step = {}, math.max(1, #r.requests // wanted)
-  for i = 1, #r.requests, step do
-    if has_times(r.requests[i]) then list[#list + 1] = r.requests[i] end
+  local mixed = 1
+  for first = 1, #r.requests, step do
+    mixed = mixed * 48271 % 2147483647
+    local request = r.requests[math.min(first + mixed % step, #r.requests)]
+    if has_times(request) then list[#list + 1] = request end
   end
   return list
 end
@@ -81,6 +86,15 @@ local function excess_of(slowest, sample, name)
     percent(one.share), percent(one.all)) or nil
 end
 
+--- The shares of requests with a prefix-cache hit, where they differ much.
+local function hits_text(slowest, sample)
+  local function share(list) return shares_of(list, "had_hit")[true] or 0 end
+  local own, all = share(slowest), share(sample)
+  if math.abs(own - all) < least_excess then return nil end
+  return ("prefix-cache hits in %s of the slowest, %s of all requests"):format(percent(own),
+    percent(all))
+end
+
 local function causes_of(slowest, sample)
   local list = {}
   for _, field in ipairs { { "instance", "instance" }, { "SLO class", "slo_class" },
@@ -88,6 +102,7 @@ local function causes_of(slowest, sample)
     local text = excess_of(slowest, sample, field[2])
     if text then list[#list + 1] = ("%s %s"):format(field[1], text) end
   end
+  list[#list + 1] = hits_text(slowest, sample)
   for _, field in ipairs { { "prompts", "prompt_tokens" }, { "outputs", "output_tokens" },
     { "cached tokens", "cached_tokens" } } do
     local own, all = mean_of(slowest, field[2]), mean_of(sample, field[2])
@@ -100,6 +115,9 @@ local function causes_of(slowest, sample)
   return list
 end
 
+--- "+12.3", "-4.0".
+local function signed(x) return (x > 0 and "+" or "") .. number(x) end
+
 --- The section about the tail; nil without records, and for few requests.
 ---@param r blis.Result
 ---@return blis.page.Element?
@@ -107,14 +125,18 @@ function tail.section(r)
   if not r.keeps_records or #r.requests < fewest_requests then return nil end
   local slowest, sample = slowest_of(r), sample_of(r, most_in_tail)
   if #slowest == 0 or #sample == 0 then return nil end
-  local own, all, rows = means_of(slowest), means_of(sample), {}
-  for i, stage in ipairs(stages) do
-    rows[i] = { stage[1], number(own[i]), number(all[i]) }
+  local rows, own, order = {}, means_of(slowest)
+  local all = means_of(sample)
+  for _, name in ipairs(order) do
+    local here, there = own[name], all[name] or 0
+    if here > 0 or there > 0 then
+      rows[#rows + 1] = { name, number(here), number(there), signed(here - there) }
+    end
   end
   local causes = causes_of(slowest, sample)
   return parts.section("tail", "Tail",
     parts.table(("Mean times in ms of the %s slowest requests by E2E, against all requests")
-      :format(format.count(#slowest)), { "stage", "slowest", "all" }, rows),
+      :format(format.count(#slowest)), { "stage", "slowest", "all", "difference" }, rows),
     parts.notes(#causes > 0 and causes
       or { "The slowest requests do not differ in instance, class, or length." }))
 end
