@@ -47,6 +47,23 @@ describe("charts of instances over time", function()
       chart.rows)
   end)
 
+  it("name an imbalance, and sort many instances by their load", function()
+    local first = blis.router { name = "first", route = function(request)
+      local number = math.tointeger(request.id:match "%d+")
+      return number % 3 == 0 and 2 or number % 30 + 1
+    end }
+    local r = blis.run { cluster = { instances = 30 }, routing = first,
+      workload = { rate = 40, requests = 2000, prompt_tokens = 100, output_tokens = 20 } }
+    local chart = charts_of(r)["Batch size"]
+    assert.equal("instance_01", chart.rows[1])
+    assert.matches("Imbalance: instance_01 has the highest mean, and instance_%d+ has none%.",
+      chart.caption)
+    local even = blis.run { cluster = { instances = 6 }, routing = "round-robin",
+      workload = { rate = 40, requests = 3000, prompt_tokens = 100, output_tokens = 20 } }
+    assert.matches("Balanced: the means of the instances differ by at most %d+ %%%.",
+      charts_of(even)["Batch size"].caption)
+  end)
+
   it("show hand-offs as means over time, which no interval of a series can miss", function()
     local r = blis.run { cluster = { prefill_instances = 1, decode_instances = 2,
         model = "qwen/qwen3-14b", hardware = "H100" },

@@ -119,13 +119,75 @@ local function merged(r, lists)
   return rows, names
 end
 
+local function mean_of(list)
+  local sum, count = 0, 0
+  for _, value in ipairs(list) do
+    if value then sum, count = sum + value, count + 1 end
+  end
+  return count > 0 and sum / count or nil
+end
+
+-- More rows than this are sorted by their means, so that the busiest instances are on top.
+local most_unsorted = 24
+
+--- The places of the instances by falling mean; instances without values last.
+local function by_mean(means, count)
+  local order = {}
+  for i = 1, count do order[i] = i end
+  table.sort(order, function(a, b)
+    local x, y = means[a] or -1, means[b] or -1
+    if x ~= y then return x > y end
+    return a < b
+  end)
+  return order
+end
+
+-- Means that differ by a smaller factor are balanced.
+local least_imbalance = 1.25
+
+--- "Highest mean: instance_3, 2.3 times that of instance_5.": names an imbalance.
+local function balance_text(r, means, order)
+  local first, last = order[1], nil
+  for _, i in ipairs(order) do
+    if means[i] then last = i end
+  end
+  if not last or first == last then return nil end
+  local low, high = means[last], means[first]
+  if high <= 0 then return nil end
+  if low <= 0 then
+    return ("Imbalance: %s has the highest mean, and %s has none."):format(name_of(r, first),
+      name_of(r, last))
+  elseif high / low < least_imbalance then
+    return ("Balanced: the means of the instances differ by at most %.0f %%."):format(
+      100 * (high / low - 1))
+  end
+  return ("Imbalance: the mean of %s is %.1f times that of %s."):format(name_of(r, first),
+    high / low, name_of(r, last))
+end
+
+--- Adds what a heat map needs: rows, sorted if there are many, and its balance in words.
+local function add_heat(chart, r, lists, times)
+  local means = {}
+  for i, list in ipairs(lists) do means[i] = mean_of(list) end
+  local order = by_mean(means, #lists)
+  chart.kind, chart.times = "heat", times
+  if #lists > most_unsorted and #lists <= most_rows then
+    chart.data, chart.rows = {}, {}
+    for k, i in ipairs(order) do chart.data[k], chart.rows[k] = lists[i], label_of(r, i) end
+  else
+    chart.data, chart.rows = merged(r, lists)
+  end
+  local groups = rawget(r.setup, "groups")
+  local words = { chart.caption, not groups and balance_text(r, means, order) or nil }
+  chart.caption = words[1] and table.concat(words, " ") or words[2]
+end
+
 --- One list per instance, in one chart.
 local function instance_chart(r, given)
   local chart = { title = given.title, caption = given.caption, x = time_axis, y = given.y }
   local lists = present(r, given.lists, given.times)
   if #lists >= fewest_for_heat then
-    chart.kind, chart.times = "heat", given.times
-    chart.data, chart.rows = merged(r, lists)
+    add_heat(chart, r, lists, given.times)
   else
     local width = #lists > 1 and #given.times >= intervals and width_of_lines or 1
     chart.series, chart.data = {}, { coarser(given.times, width) }

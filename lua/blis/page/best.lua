@@ -1,6 +1,7 @@
 --- The best points of a sweep. A load is not a choice: a parameter such as the request rate
 --- describes the environment, and the best point is sought for each of its values.
 local figures = require "blis.results.figures"
+local format = require "blis.format"
 local names = require "blis.results.metric_names"
 local plan = require "blis.sweep.plan"
 
@@ -98,12 +99,20 @@ end
 
 local most_lines = 8
 
+local cost = "cost.usd_per_million_output_tokens"
+
+--- " (0.98 USD per million output tokens)", where trials report their cost.
+local function cost_text(point)
+  local usd = mean_of(point, cost)
+  return usd and (" (%s USD per million output tokens)"):format(format.number(usd, 2)) or ""
+end
+
 local function sentence(self, group, metric, sign)
   local found = best.of(group.points, metric, sign)
   local at = group.name ~= "" and group.name .. ": " or ""
   if not found then return ("%sno valid point."):format(at) end
-  local text = ("%s%s has the best %s, %s%s."):format(at, best.choice(self, found),
-    names.title(metric), names.value(metric, mean_of(found, metric)),
+  local text = ("%s%s has the best %s, %s%s%s."):format(at, best.choice(self, found),
+    names.title(metric), names.value(metric, mean_of(found, metric)), cost_text(found),
     has_rival(group.points, found, metric) and "; not significantly better than all others" or "")
   return text, best.choice(self, found), has_rival(group.points, found, metric)
 end

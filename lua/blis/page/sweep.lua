@@ -111,8 +111,6 @@ function page.table(self)
   local rows, has_below, has_ranges = {}, false, false
   for i, point in ipairs(self.points) do
     local row = parameters_of(self, point)
-    row[#row + 1] = ("%d of %d"):format(point.n, point.wanted)
-    if self.verdict then row[#row + 1] = verdict.mark(point.verdict) end
     for _, metric in ipairs(self.shown) do
       local estimate = point.metrics[metric]
       local decimals = names.is_share(metric) and 2
@@ -122,15 +120,17 @@ function page.table(self)
       has_ranges = has_ranges or is_range
       row[#row + 1] = text
     end
+    row[#row + 1] = ("%d of %d"):format(point.n, point.wanted)
+    if self.verdict then row[#row + 1] = verdict.mark(point.verdict) end
     rows[i] = row
   end
   local below = has_ranges and "the range of the runs below them"
     or ("%g %% intervals below them"):format(self.level * 100)
   local heads = is_by_parameter(self) and table.move(self.parameters, 1, #self.parameters, 1, {})
     or { self.parameters[1] == "routing" and "policy" or "point" }
+  table.move(names.heads(self.shown), 1, #self.shown, #heads + 1, heads)
   heads[#heads + 1] = "runs"
   if self.verdict then heads[#heads + 1] = "verdict" end
-  table.move(names.heads(self.shown), 1, #self.shown, #heads + 1, heads)
   return parts.table(has_below and "Means, with " .. below or "Means", heads, rows, nil, true)
 end
 
