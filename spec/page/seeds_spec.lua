@@ -89,6 +89,17 @@ describe("charts over seeds", function()
       "SLO attainment over time", "Requests waiting at instances", "Requests running" }, titles)
   end)
 
+  it("stand on a page with all other metrics, those of features included", function()
+    local files = require "spec.support.files"
+    files.with(nil, function(path)
+      compared({ queue = { saturation = "concurrency" } }):report(path)
+      local section = files.read(path):match('<section[^>]*id="metrics".-</section>')
+      section = section:gsub("<[^>]*>", "|"):gsub("|+", "|")
+      assert.truthy(section:find("|completed (requests)|700|700|", 1, true), section)
+      assert.truthy(section:find("|queue ", 1, true), section)
+    end, ".html")
+  end)
+
   it("have no bands for one run, and do not exist where a run has no outline", function()
     local one = seeds.distributions({ "a" }, { { both.outlines[1][1] } }, 0.95)
     assert.is_nil(one[1].series[1].low)

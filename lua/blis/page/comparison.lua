@@ -307,6 +307,45 @@ local function time_section(chart_list, self)
   return parts.section("time", "Over time", seeds_note(self), chart_list:row(list))
 end
 
+-- Metrics that other sections show, and the most rows of a table of all others.
+local shown_elsewhere = { "^ttft_ms%.", "^itl_ms%.", "^e2e_ms%.", "^steady%.", "^by_" }
+local most_metrics = 250
+
+local function is_shown_elsewhere(metric)
+  for _, pattern in ipairs(shown_elsewhere) do
+    if metric:find(pattern) then return true end
+  end
+  return false
+end
+
+local function value_text(value)
+  local size = math.abs(value)
+  if value == math.floor(value) and size < 2 ^ 53 then return count(math.tointeger(value)) end
+  return size >= 100 and number(value) or ("%.4g"):format(value)
+end
+
+--- The means of all other metrics, such as those of features, where a policy has one that is not 0.
+local function metrics_section(self)
+  local rows = {}
+  for _, metric in ipairs(self.table.metrics) do
+    local row, has_any = { names.head(metric) }, false
+    for i in ipairs(self.policies) do
+      local estimate = self.table.points[i].metrics[metric]
+      local mean = estimate and estimate.mean
+      has_any = has_any or mean ~= nil and mean ~= 0
+      local value = mean and (names.is_share(metric) and 100 * mean or mean)
+      row[i + 1] = value and value_text(value) or "-"
+    end
+    if has_any and not is_shown_elsewhere(metric) and #rows < most_metrics then
+      rows[#rows + 1] = row
+    end
+  end
+  return parts.section("metrics", "All metrics", html.details(html.summary(
+    ("%s, means over the seeds"):format(format.plural(#rows, "metric"))),
+    parts.table("Metrics of the runs and of features", { "", table.unpack(self.policies) }, rows,
+      nil, true)))
+end
+
 --- Writes the page of a comparison over seeds.
 ---@param path string
 ---@param self blis.ReplicatedComparison
@@ -329,6 +368,7 @@ function page.write_replicated(path, self)
   }
   sections[#sections + 1] = time_section(chart_list, self)
   sections[#sections + 1] = parts.section("requests", "Requests by outcome", outcome_table(self))
+  sections[#sections + 1] = metrics_section(self)
   sections[#sections + 1] = parts.section("compared", "As text", html.pre(tostring(self)))
   write(path, title_of(self.policies), origin.line(), chart_list, sections,
     sweep.json(self.table), answer_of_replicated(self))
