@@ -90,6 +90,23 @@ describe("a page of a sweep of runs", function()
     end, ".html")
   end)
 
+  it("writes nothing beside a page whose name is an error", function()
+    local found = blis.sweep { name = "s", parameters = { { "rate", { 4, 8 } } },
+      report = { "ttft_ms.mean" }, trial = function(p)
+        return blis.run(small.experiment { seed = p.seed })
+      end }:run { quiet = true }
+    local name = os.tmpname()
+    assert.has_error(function() found:report(name .. ".txt") end)
+    assert.is_nil(io.open(name .. ".txt-baseline.html"))
+    local odd = name .. "#a b.html"
+    found:report(odd)
+    local text = files.read(odd)
+    contains(text, ('href="%s%%23a%%20b-baseline.html"'):format(name:match "[^/]*$"))
+    for _, path in ipairs { name, odd, name .. "#a b-baseline.html", name .. "#a b-best.html" } do
+      os.remove(path)
+    end
+  end)
+
   it("links nothing where trials return numbers", function()
     files.with(nil, function(path)
       swept({ { "rate", { 1, 2 } } }):report(path)

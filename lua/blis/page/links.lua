@@ -30,19 +30,25 @@ local function chosen(self)
   return list
 end
 
+--- The name of a file as a relative address.
+local function address(name)
+  return (name:gsub("[^%w._~-]", function(c) return ("%%%02X"):format(c:byte()) end))
+end
+
 --- Writes the pages of the baseline and of the best points beside the page of a sweep, and returns
 --- the line with their links; nothing if the trials return no results, or were read from a folder.
 ---@param path string of the page of the sweep
 ---@param self blis.SweepTable
 ---@return any
 function links.element(path, self)
-  if self.name == "compare" or #self.points == 0 then return {} end
+  local is_device = path == "-" or path:find "^/dev/" ~= nil
+  if self.name == "compare" or #self.points == 0 or is_device then return {} end
   local list, stem = chosen(self), path:gsub("%.html?$", "")
   for _, one in ipairs(list) do one.path = ("%s-%s.html"):format(stem, one.suffix) end
   local written, items = again.report(self, list), {}
   for i, one in ipairs(list) do
     if written[i] then
-      items[#items + 1] = html.li(html.a({ href = one.path:match "[^/]*$" }, one.text))
+      items[#items + 1] = html.li(html.a({ href = address(one.path:match "[^/]*$") }, one.text))
     end
   end
   return #items > 0 and { html.p "Pages of single runs, with the first seed:",

@@ -4,6 +4,7 @@ local best = require "blis.page.best"
 local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
+local endings = require "blis.endings"
 local format = require "blis.format"
 local html = require "blis.page.html"
 local landscape = require "blis.page.landscape"
@@ -254,6 +255,7 @@ end
 ---@param path string
 ---@param self blis.SweepTable
 function page.write(path, self)
+  endings.check("report", path, endings.page)
   local chart_list, title = charts.new(), ("Sweep %s"):format(self.name)
   local sections = {
     setup_section(self),

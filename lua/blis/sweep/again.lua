@@ -33,14 +33,8 @@ local function new_work(sweep, list)
   end
 end
 
---- Runs the first trial of some points again, in workers, and writes their reports. Trials that
---- return no results, fail, or take too long have none.
----@param result blis.SweepTable
----@param list { point: integer, path: string }[]
----@return table<integer, boolean> written by place in the list
-function again.report(result, list)
-  local sweep, written = sweeps[result], {}
-  if not sweep or #list == 0 then return written end
+--- Fills written with what the workers report.
+local function drive(sweep, list, written)
   local workers <close> = core.workers { jobs = #list, work = new_work(sweep, list),
     time_limit_us = time_limit_us }
   for i in ipairs(list) do workers:submit(i) end
@@ -48,6 +42,16 @@ function again.report(result, list)
     local index, status, text = workers:wait(time_limit_us)
     if index then written[index] = status == "done" and text == "written" end
   end
+end
+
+--- Runs the first trial of some points again, in workers, and writes their reports. Trials that
+--- return no results, fail, or take too long have none, and so has a program without processes.
+---@param result blis.SweepTable
+---@param list { point: integer, path: string }[]
+---@return table<integer, boolean> written by place in the list
+function again.report(result, list)
+  local sweep, written = sweeps[result], {}
+  if sweep and #list > 0 then pcall(drive, sweep, list, written) end
   return written
 end
 
