@@ -208,7 +208,8 @@ return {
         .. "time since the last scaling, samples",
         documents .. "shows autoscalers replicas, bounds, load, targets and when they acted last" },
       { "D.7", "PrefixHash of a request", tenants .. "comes with a hash of the prefix" },
-      { "D.7, G.2", "tenant state: RequestCount, ActiveRequests, RecentRate, SLOClass",
+      { "D.7, G.2", "tenant state: RequestCount, ActiveRequests, RecentRate, SLOClass, by tenant "
+        .. "(request.tenants)",
         tenants .. "is what has come and not gone, in admission, routing and priority" },
       { "D.7, G.2", "global RequestRate",
         tenants .. "is what has come and not gone, in admission, routing and priority" },

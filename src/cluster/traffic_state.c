@@ -11,9 +11,10 @@
 enum { WINDOW_S = 10 };
 
 typedef struct tenant {
-  int64_t requests; /* arrived requests */
-  int64_t active;   /* requests admitted and not ended */
-  int64_t recent;   /* requests that arrived within the window */
+  int64_t requests;   /* arrived requests */
+  int64_t active;     /* requests admitted and not ended */
+  int64_t recent;     /* requests that arrived within the window */
+  uint32_t slo_class; /* class of the last request */
 } tenant;
 
 struct blis__traffic {
@@ -46,6 +47,7 @@ static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news 
   BLIS_TRY_MEM(blis__recent_add(&traffic->alloc, &traffic->arrivals, &item), error);
   traffic->tenants.items[number].requests++;
   traffic->tenants.items[number].recent++;
+  traffic->tenants.items[number].slo_class = news->request->request.slo_class;
   return BLIS_OK;
 }
 
@@ -86,6 +88,8 @@ blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number, int64_t now_
       .tenant_active = t->active,
       .tenant_rate = seconds > 0 ? (double)t->recent / seconds : 0,
       .request_rate = seconds > 0 ? all / seconds : 0,
+      .slo_class = t->slo_class,
+      .tenant_limit = (uint32_t)traffic->tenants.count,
   };
 }
 

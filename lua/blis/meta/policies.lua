@@ -26,6 +26,8 @@
 ---@field tenant_active integer of its tenant, admitted and not ended
 ---@field tenant_rate number of its tenant, arrivals per second over the last 10 s
 ---@field request_rate number the same value for all tenants
+---@field tenants table<string, blis.TenantState> all tenants that have sent a request, by name. A new
+--- table for every decision, which takes time with many tenants
 ---@field gateway_queue_size integer requests that wait at the gateway for the pool, as of now
 ---@field pool_saturation number 1 = full; by the queue's detector on the router's signals
 ---@field prefix_hash integer equal where prompts begin with the same shared prefix; 0 without one
@@ -35,6 +37,13 @@
 ---@field stage string? "prefill" or "decode" that it is routed for; nil where these are not apart
 ---@field peer integer? index of the instance of the other stage; nil = not chosen yet
 ---@field now_us integer time of the decision
+
+--- The traffic of a tenant up to now: `request.tenants["team-a"]`.
+---@class blis.TenantState
+---@field requests integer that have arrived
+---@field active integer admitted and not ended
+---@field rate number arrivals per second over the last 10 s
+---@field slo_class string class of its last request
 
 --- Current state of a program (an agent that works on a task): `request.program`. Its service
 --- counts completed calls only.

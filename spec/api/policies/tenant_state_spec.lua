@@ -11,7 +11,8 @@ local function traffic()
     if n > workload.requests then return nil end
     at_us = at_us + math.floor(rng:exponential(1e6 / workload.rate))
     local tenant = ({ "a", "b", "" })[rng:integer(1, 3)]
-    return { arrival_us = at_us, tenant = tenant, output_tokens = 30,
+    return { arrival_us = at_us, tenant = tenant, slo_class = "class of " .. tenant,
+      output_tokens = 30,
       content = tenant ~= "" and { { "of " .. tenant, 64 }, 100 } or { 164 } }
   end)
 end
@@ -45,6 +46,16 @@ describe("the state of tenants", function()
         assert.equal(made.active[request.tenant] or 0, request.tenant_active)
         assert.is_near(made.rate(request.now_us, request.tenant), request.tenant_rate, 1e-9)
         assert.is_near(made.rate(request.now_us), request.request_rate, 1e-9)
+        local names = 0
+        for name, state in pairs(request.tenants) do
+          names = names + 1
+          assert.equal(made.requests[name], state.requests)
+          assert.equal(made.active[name] or 0, state.active)
+          assert.is_near(made.rate(request.now_us, name), state.rate, 1e-9)
+          assert.equal("class of " .. name, state.slo_class)
+        end
+        for _ in pairs(made.requests) do names = names - 1 end
+        assert.equal(0, names)
       end
       local r = blis.run {
         cluster = { instances = 2, engine = engine }, workload = traffic(),

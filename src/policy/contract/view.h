@@ -45,6 +45,8 @@ typedef struct blis_traffic_state {
   int64_t tenant_active;   /* requests admitted and not ended */
   double tenant_rate;      /* arrivals per second, over the last 10 s */
   double request_rate;     /* sum over all tenants */
+  uint32_t slo_class;      /* class of the tenant's last request; index in strings */
+  uint32_t tenant_limit;   /* all tenants that have sent requests are below this index */
 } blis_traffic_state;
 
 /* The pool of the gateway. */

@@ -20,6 +20,7 @@ typedef enum field_kind {
   FIELD_PEER,    /* like FIELD_SPAN, for the peer instance */
   FIELD_HINTS,   /* a table of the priority policy, or nil */
   FIELD_PROGRAM, /* a table, or nil */
+  FIELD_TENANTS, /* a table of all tenants */
   FIELD_STAGE,   /* one of BLIS_ROLE_* as a word, or nil */
   FIELD_FUTURE,  /* shown in oracle experiments only */
 } field_kind;
@@ -45,6 +46,7 @@ typedef enum field_kind {
   XX(TENANT_REQUESTS, "tenant_requests", FIELD_INTEGER, traffic_of(r, v).tenant_requests)          \
   XX(TENANT_ACTIVE, "tenant_active", FIELD_INTEGER, traffic_of(r, v).tenant_active)                \
   XX(TENANT_RATE, "tenant_rate", FIELD_NUMBER, bits_of(traffic_of(r, v).tenant_rate))              \
+  XX(TENANTS, "tenants", FIELD_TENANTS, 0)                                                         \
   XX(REQUEST_RATE, "request_rate", FIELD_NUMBER, bits_of(traffic_of(r, v).request_rate))           \
   XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", FIELD_INTEGER, pool_of(r, v).gateway_queue_size)    \
   XX(POOL_SATURATION, "pool_saturation", FIELD_NUMBER, bits_of(pool_of(r, v).pool_saturation))     \
@@ -162,6 +164,29 @@ static void push_program(lua_State *L, const bind_view *view) {
   set_known(L, "reused_after_us", call->reused_after_us);
 }
 
+/* Pushes the state of all tenants by name; an empty table if it is not maintained. */
+static void push_tenants(lua_State *L, const bind_view *view) {
+  const blis_routing_request *r = view->request;
+  uint32_t limit = traffic_of(r, view->view).tenant_limit;
+  lua_newtable(L);
+  for (uint32_t i = 0; i < limit; i++) {
+    const blis_traffic_state state = r->traffic(r->traffic_ud, i, view->view->now_us);
+    if (state.tenant_requests == 0) {
+      continue;
+    }
+    lua_pushlstring(L, blis_intern_text(r->strings, i), blis_intern_length(r->strings, i));
+    lua_createtable(L, 0, 4);
+    set_field_integer(L, "requests", state.tenant_requests);
+    set_field_integer(L, "active", state.tenant_active);
+    push_signal(L, state.tenant_rate);
+    lua_setfield(L, -2, "rate");
+    lua_pushlstring(L, blis_intern_text(r->strings, state.slo_class),
+                    blis_intern_length(r->strings, state.slo_class));
+    lua_setfield(L, -2, "slo_class");
+    lua_rawset(L, -3);
+  }
+}
+
 static int64_t request_value(const bind_view *view, request_field field) {
   const blis_routing_request *r = view->request;
   const blis_routing_view *v = view->view;
@@ -214,6 +239,9 @@ static void push_request_value(lua_State *L, const bind_view *view, request_fiel
   case FIELD_PROGRAM:
     push_program(L, view);
     return;
+  case FIELD_TENANTS:
+    push_tenants(L, view);
+    return;
   case FIELD_TIME:
   case FIELD_SPAN:
   case FIELD_PEER:
@@ -244,10 +272,21 @@ static int64_t hints_value(lua_State *L, const bind_view *view) {
   return value;
 }
 
+/* Returns a number that changes with the value of a field. Tenants may change at any time. */
+static int64_t version_of(lua_State *L, const bind_view *view, request_field field) {
+  switch (request_fields[field].kind) {
+  case FIELD_HINTS:
+    return hints_value(L, view);
+  case FIELD_TENANTS:
+    return view->request_values[field] == 0;
+  default:
+    return request_value(view, field);
+  }
+}
+
 /* Sets table.field to value, unless the table already has it. */
 static void refresh_field(lua_State *L, bind_view *view, int table, request_field field) {
-  int64_t value =
-      request_fields[field].kind == FIELD_HINTS ? hints_value(L, view) : request_value(view, field);
+  int64_t value = version_of(L, view, field);
   if (view->request_values[field] != value) {
     push_request_value(L, view, field, value);
     lua_setfield(L, table, request_fields[field].name);
