@@ -38,7 +38,7 @@ describe("the answer of a page", function()
     assert.equal("ok", class)
     contains(text, "OK The run is healthy. 1,000 of 1,000 requests completed")
     contains(text, ("TTFT p50 %.1f ms, p99 %.1f ms"):format(r.ttft_ms.p50, r.ttft_ms.p99))
-    contains(text, "Expected error of the step times: TPOT ")
+    contains(text, "TPOT: expected error ")
   end)
 
   it("says first that a run is overloaded", function()

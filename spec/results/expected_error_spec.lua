@@ -134,16 +134,26 @@ describe("the expected error of a run", function()
 
   it("is part of the text and of JSON", function()
     local result = run { hardware = "H200" }
-    assert.matches("accuracy    TPOT [%d.]+ ms %(expected error %d+%%; 80%% of setups within "
-      .. "%d+%%%)\n", tostring(result))
+    assert.matches("accuracy    TPOT [%d.]+ ms %(expected error %d+%%, of neighbouring "
+      .. "setups; 80%% of them within %d+%%%)\n", tostring(result))
     local read = core.json_read(json.text { result = result })
     assert.equal(result.expected_error.tpot_band, read.expected_error.tpot_band)
     assert.equal("format", read.expected_error.level)
+    assert.equal("neighbouring", read.expected_error.tpot_basis)
+    assert.matches("TPOT [%d.]+ ms %(expected error %d+%%; 80%% of setups within %d+%%%)\n",
+      tostring(run { hardware = "H100" }))
+    assert.matches("TPOT [%d.]+ ms %(assumed error 15%%, not measured; 80%% of setups assumed "
+      .. "within 25%%%)\n", tostring(run { hardware = "MI300X" }))
   end)
 
   it("decides strict_coverage", function()
-    run { hardware = "H100", strict_coverage = true }
-    assert.matches("cluster.strict_coverage: the error of step times is unknown: no run of this "
+    run({ hardware = "H100", strict_coverage = true }, loop(600, 250, 16))
+    run { hardware = "H200", strict_coverage = true }
+    local pools = { cluster = { model = llama, hardware = "H100", tp = 1, strict_coverage = true,
+      prefill_instances = 1, decode_instances = 1 }, workload = loop(600, 100, 8, 24) }
+    assert.matches("cluster.strict_coverage: the error of TPOT is unknown: not measured: hand-offs "
+      .. "between pools", small.message_of(blis.run, pools), 1, true)
+    assert.matches("cluster.strict_coverage: the error of step times is assumed: no run of this "
       .. "regime was measured (B200, bf16, dense, asynchronous scheduling)",
       small.message_of(run, { hardware = "B200", strict_coverage = true }), 1, true)
     local long = small.message_of(run, { hardware = "H100", strict_coverage = true },
@@ -166,11 +176,13 @@ describe("the expected error beyond the measured runs", function()
     local error = result.expected_error
     assert.is_nil(error.ttft)
     assert.matches("^beyond the measured runs: prompts of 100,000 tokens %(measured: 565 to "
-      .. "[%d,]+%)$", error.ttft_reason)
+      .. "[%d,]+; accepted: up to [%d,]+%)$", error.ttft_reason)
     local reason = reason_of(result, "extrapolation")
     assert.matches("^no measured run is like this one: 100,002 tokens of context at decode "
-      .. "%(measured: 689 to [%d,]+%)%. The error of TPOT is unknown%.$", reason)
-    assert.matches("prompts of 100,000 tokens %(measured: 565 to [%d,]+%)%. The error of TTFT is "
+      .. "%(measured: 689 to [%d,]+; accepted: up to [%d,]+%)%. The error of TPOT is unknown%.$",
+      reason)
+    assert.matches("prompts of 100,000 tokens %(measured: 565 to [%d,]+; accepted: up to "
+      .. "[%d,]+%)%. The error of TTFT is "
       .. "unknown%.\n", (tostring(result):gsub("\n%s+", " "):gsub("unknown%.", "unknown.\n")))
     assert.matches("TTFT: no bound, beyond the measured runs", tostring(result), 1, true)
     local read = core.json_read(json.text { result = result })
@@ -291,6 +303,17 @@ describe("the expected error of unmeasured setups", function()
       tokens = 3, acceptance = 0.7 } })
     is_unknown("KV tiers", true, { kv_tiers = { { name = "cpu", gb = 10,
       read_gb_s = 20, write_gb_s = 20 } } })
+    is_unknown("LoRA adapters", false, {}, { lora = { adapters = { "a" }, rank = 8, slots = 1 } })
+    is_unknown("data-parallel ranks", false, {}, { ranks = 2 })
+    is_unknown("waits in a gateway queue", true, { queue = { max_requests = 100 } })
+    is_unknown("spot instances", true, {}, { instances = 2, spot = { notice = "1s",
+      restart_time = "1s", steps = { { at = "100ms", available = 1 } } } })
+    is_unknown("waits for new instances", true, { scaling = { provisioning_delay_us = 1000000 },
+      autoscaler = "hpa" }, { instances = 2 })
+    local small_model = "qwen/qwen2.5-7b-instruct"
+    is_unknown("cascades of models", true, { cascade = { chain = { small_model, llama } } },
+      { groups = { { instances = 1, model = small_model, hardware = "H100" },
+        { instances = 1, model = llama, hardware = "H100" } } })
     is_unknown("failing instances", true, { faults = { { at = "100ms", kind = "crash",
       instance = 1 } } }, { instances = 2 })
   end)
@@ -315,6 +338,13 @@ describe("the measured ranges of the residuals", function()
     local range = { prompt = { 500, 8000 }, computed = { 100, 8000 }, tp = { 1, 8 },
       kv_bits = { 8, 16 } }
     local function beyond(values) return measured_range.beyond(range, "ttft", values) end
+    local function outside(values) return measured_range.outside(range, "ttft", values) end
+    assert.is_nil(outside { prompt = 8800, computed = 91, tp = 8, kv_bits = 8 })
+    assert.equal("prompts of 8,801 tokens (measured: 500 to 8,000)",
+      measured_range.text(outside { prompt = 8801 }))
+    assert.equal("90 computed prompt tokens per request (measured: 100 to 8,000)",
+      measured_range.text(outside { computed = 90 }))
+    assert.matches("; accepted: from 50%)$", measured_range.text(beyond { computed = 49 }))
     assert.is_nil(beyond {})
     assert.is_nil(beyond { prompt = 16000, computed = 50, tp = 8, kv_bits = 8 })
     assert.equal("prompt", beyond { prompt = 16001 }.quantity.key)
@@ -323,7 +353,7 @@ describe("the measured ranges of the residuals", function()
     assert.equal("tp", beyond { computed = 49, tp = 9 }.quantity.key)
     assert.is_false(beyond { kv_bits = 4.5 }.is_below)
     assert.is_nil(measured_range.beyond(nil, "ttft", { prompt = 1e9 }))
-    assert.equal("prompts of 16,001 tokens (measured: 500 to 8,000)",
+    assert.equal("prompts of 16,001 tokens (measured: 500 to 8,000; accepted: up to 16,000)",
       measured_range.text(beyond { prompt = 16001 }))
   end)
 

@@ -584,7 +584,8 @@ static void warn_of_model(const warner *w, const blis_model_spec *model, const c
                           int64_t tp) {
   bool is_composed = strcmp(kind, "composed") == 0;
   bool is_calibrated = is_composed || strcmp(kind, "calibrated") == 0;
-  if (model->kv_lora_rank > 0) {
+  /* Results of `composed` state the basis of their error. */
+  if (model->kv_lora_rank > 0 && !is_composed) {
     say(w, "%s uses latent attention (MLA): %s", model->name,
         is_calibrated ? "its step times have not been validated" : "step times are pessimistic");
   }

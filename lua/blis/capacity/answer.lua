@@ -4,17 +4,19 @@ local verdict = require "blis.results.verdict"
 
 local answer = {}
 
---- Lines of the answer: the verdict unless it is ok, the answer, the question, all measured points,
---- and notes.
----@param found { headline: fun(self), table: fun(self), notes: string[],
---- verdict: blis.RunVerdict? }
+--- Lines of the answer: the verdict unless it is ok, the answer, its range over the model's error,
+--- the question, all measured points, and notes.
+---@param found { headline: fun(self), table: fun(self), accuracy: (fun(self): string?)?,
+--- notes: string[], verdict: blis.RunVerdict? }
 ---@param asked string
 ---@param more? string[] lines between the table and the notes
 ---@return string
 function answer.text(found, asked, more)
   local lines = found.verdict and verdict.lines(found.verdict) or {}
   if #lines > 0 then lines[#lines + 1] = "" end
-  table.move({ found:headline(), asked, "", found:table() }, 1, 4, #lines + 1, lines)
+  lines[#lines + 1] = found:headline()
+  lines[#lines + 1] = found.accuracy and found:accuracy() or nil
+  table.move({ asked, "", found:table() }, 1, 3, #lines + 1, lines)
   if more and #more > 0 then
     lines[#lines + 1] = ""
     table.move(more, 1, #more, #lines + 1, lines)

@@ -4,6 +4,8 @@ local format = require "blis.format"
 local load_checks = require "blis.results.checks.load"
 local verdict = require "blis.results.verdict"
 
+local expected_error = require "blis.results.expected_error"
+
 local basis = {}
 
 ---@class blis.CapacityBasis
@@ -15,7 +17,9 @@ local basis = {}
 --- "sequence slots"
 ---@field share_beyond number? share of the steps beyond the data that step times were fitted to
 ---@field expected_error number? of TPOT, which four fifths of the setups of this regime are within
+---@field error_basis string? of this error: "measured", "neighbouring", "assumed", or "none"
 ---@field error_reason string? why this error is not known
+---@field ttft_error number? of TTFT; nil = not known
 ---@field model_range blis.ModelRange? the answer over that error
 ---@field requests_per_sec number offered there
 ---@field goodput_per_sec number? requests/s that meet the latency targets of one request
@@ -68,13 +72,15 @@ function basis.of(r, value, targets)
   local seconds = (course.to_us - course.from_us) / 1e6
   local attainment = attainment_of(r, targets)
   local offered = seconds > 0 and (course.requests - 1) / seconds or 0
+  local accuracy = r.expected_error
+    or { tpot_basis = "none", tpot_reason = "no residuals of this step-time model" }
   local found = {
     value = value, gpus = cost.gpus, hardware = hardware_of(r.setup),
     usd_per_hour = cost.usd_per_gpu_hour and cost.usd_per_gpu_hour * cost.gpus,
     binding_constraint = load_checks.binding_constraint(r),
     share_beyond = coverage and coverage.share_beyond, requests_per_sec = offered,
-    expected_error = r.expected_error and r.expected_error.tpot_band,
-    error_reason = r.expected_error and r.expected_error.tpot_reason,
+    expected_error = accuracy.tpot_band, error_basis = accuracy.tpot_basis,
+    error_reason = accuracy.tpot_reason, ttft_error = accuracy.ttft_band,
     attainment = attainment, goodput_per_sec = attainment and offered * attainment,
   }
   local findings = {}
@@ -109,20 +115,27 @@ function basis.text(one)
     parts[#parts + 1] = ("%s of the steps outside the calibrated range"):format(
       format.percent(one.share_beyond))
   end
-  if one.model_range then
-    parts[#parts + 1] = basis.range_text(one.model_range)
-  elseif one.error_reason then
-    parts[#parts + 1] = ("the error of step times is unknown (%s)"):format(one.error_reason)
-  end
   return table.concat(parts, "; ")
 end
 
---- "12 to 16 over the expected error of step times (12%)"
----@param range blis.ModelRange
+--- The range of an answer over the error of step times, "12 to 16 over the model's error (12%,
+--- measured)", or why there is none.
+---@param one blis.CapacityBasis
+---@param parameter string that the search varied
 ---@return string
-function basis.range_text(range)
-  return ("%.4g to %.4g across the expected error of step times (%s)"):format(range.low, range.high,
-    format.percent(range.error))
+function basis.accuracy(one, parameter)
+  if not one.expected_error then
+    return ("no range over the model's error: the error of step times is unknown (%s)"):format(
+      one.error_reason)
+  end
+  local error = expected_error.band_text(one.error_basis, one.expected_error)
+  local range = one.model_range
+  if not range then
+    return ("no range over the model's error for %s; error of step times: %s"):format(parameter,
+      error)
+  end
+  return ("%.4g to %.4g %s over the model's error (%s)"):format(range.low, range.high,
+    parameter == "rate" and "requests/s" or "instances", error)
 end
 
 return basis

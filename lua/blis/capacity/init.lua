@@ -429,7 +429,7 @@ local function add_basis(self, search, sides)
     if self.basis then
       add_surge(self, search, value, outcome, problems)
       self.basis.model_range = model_range.of(self, self.value or value, search.targets,
-        self.basis.expected_error)
+        self.basis.expected_error, self.basis.ttft_error)
     end
   else
     problems[1] = { code = "not-met", status = "invalid",

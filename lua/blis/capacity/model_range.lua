@@ -2,10 +2,11 @@
 ---
 --- If all step times are longer by a factor f, a cluster at a rate r does what it did at the rate
 --- r * f, and all latencies are longer by f. So it meets a latency target L at the rate
---- c(L / f) / f, where c(L) is the highest rate that meets L. c is read from the values that the
---- search has tried, linear between them. The factors are 1 + e and 1 / (1 + e), with the error e
---- that four fifths of the setups of the regime are within. The least number of instances grows
---- with f in the same way; its latency targets are not tightened.
+--- c(L / f) / f, where c(L) is the highest rate that meets L. A TTFT target has the factor of the
+--- error of TTFT, if this is larger. c is read from the values that the search has tried, linear
+--- between them. The factors are 1 + e and 1 / (1 + e), with the error e that four fifths of the
+--- setups of the regime are within. The least number of instances grows with f in the same way; its
+--- latency targets are not tightened.
 local model_range = {}
 
 ---@class blis.ModelRange
@@ -28,11 +29,19 @@ local function value_at(points, name, limit)
   return best
 end
 
-local function rate_at(found, value, targets, factor)
+--- The factor of a latency: TTFT has an error of its own, where it is known and larger.
+local function latency_factor(target, factor, ttft_band)
+  if target.latency ~= "ttft" or not ttft_band then return factor end
+  local own = 1 + ttft_band
+  return factor > 1 and math.max(factor, own) or math.min(factor, 1 / own)
+end
+
+local function rate_at(found, value, targets, factor, ttft_band)
   local best = factor > 1 and value or math.huge
   for _, target in ipairs(targets) do
     if target.latency then
-      local at = value_at(found.curve, target.name, target.limit / factor)
+      local at = value_at(found.curve, target.name, target.limit
+        / latency_factor(target, factor, ttft_band))
       if factor > 1 then
         best = math.min(best, at or found.from)
       else
@@ -56,15 +65,16 @@ end
 ---@param found blis.Capacity with its curve
 ---@param value number the answer
 ---@param targets blis.capacity.Target[]
----@param band? number
+---@param band? number of TPOT
+---@param ttft_band? number of TTFT; nil = not known, or as band
 ---@return blis.ModelRange?
-function model_range.of(found, value, targets, band)
+function model_range.of(found, value, targets, band, ttft_band)
   if not band then return nil end
   local factor = 1 + band
-  if found.finds == "most" and found.parameter == "rate" then
-    return { error = band, low = rate_at(found, value, targets, factor),
-      high = rate_at(found, value, targets, 1 / factor) }
-  elseif found.finds == "least" and found.parameter:match "[%w_]+$" == "instances" then
+  if found.objective == "max" and found.parameter == "rate" then
+    return { error = band, low = rate_at(found, value, targets, factor, ttft_band),
+      high = rate_at(found, value, targets, 1 / factor, ttft_band) }
+  elseif found.objective == "min" and found.parameter:match "[%w_]+$" == "instances" then
     return { error = band, low = math.max(1, math.ceil(value / factor - 1e-9)),
       high = math.ceil(value * factor - 1e-9) }
   end

@@ -130,7 +130,15 @@ end
 --- network access.
 ---@param path string
 function Capacity:report(path)
-  drawing.search_page.write_capacity(path, self, basis.range_text)
+  drawing.search_page.write_capacity(path, self, basis.accuracy)
+end
+
+--- The range of the answer over the model's error, or why there is none; nil without an answer.
+---@return string?
+function Capacity:accuracy()
+  if self.basis then return basis.accuracy(self.basis, self.parameter) end
+  return self.low and self.high
+    and "no range over the model's error: the trial returns numbers" or nil
 end
 
 --- What print(capacity) shows.

@@ -41,7 +41,8 @@ local function front_end_us(cluster, batch)
 end
 
 --- Steps with their parts in microseconds: a list of { batch =, products_us =, ... }.
---- error_band is the error that four fifths of the setups are within, with error_reason if unknown.
+--- error_band is the error that four fifths of the setups are within, with error_basis, or with
+--- error_reason if unknown.
 ---@param cluster table options of a cluster, read, with latency model composed
 ---@param facts table of core.engine_facts
 ---@return table[]
@@ -49,7 +50,8 @@ function step_parts.of(cluster, facts)
   local list = core.step_parts(cluster, batches)
   for i, parts in ipairs(list) do
     parts.batch, parts.front_end_us = batches[i].name, front_end_us(cluster, batches[i])
-    parts.error_band, parts.error_reason = expected_error.of_step(facts, batches[i])
+    parts.error_band, parts.error_reason, parts.error_basis = expected_error.of_step(facts,
+      batches[i])
   end
   return list
 end
@@ -113,7 +115,8 @@ function step_parts.text(cluster, facts)
       local us = parts[column]
       row[k + 1] = us and format.count(math.floor(us + 0.5)) or "-"
     end
-    row[#columns + 2] = parts.error_band and ("%.0f%%"):format(100 * parts.error_band) or "-"
+    row[#columns + 2] = parts.error_band
+      and expected_error.band_text(parts.error_basis, parts.error_band) or "-"
     rows[i] = row
   end
   local hidden = cluster.async_scheduling
@@ -160,7 +163,7 @@ function step_parts.write(writer, cluster, facts)
     for _, column in ipairs(columns) do
       if parts[column] then writer:field(column, parts[column]) end
     end
-    for _, name in ipairs { "error_band", "error_reason" } do
+    for _, name in ipairs { "error_band", "error_basis", "error_reason" } do
       if parts[name] then writer:field(name, parts[name]) end
     end
     writer:done()

@@ -95,14 +95,32 @@ end
 local point_columns = { "verdict", "met", "missed", "overloaded", "unsettled", "requests",
   "missed_share" }
 
+-- Columns after the metrics, in the row of the value that the basis describes: the range of the
+-- answer over the error of step times.
+local range_columns = { "range_low", "range_high", "expected_error", "error_basis",
+  "error_reason" }
+
+--- The cells of these columns.
+local function range_cells(found)
+  local one = found.basis
+  local range = one.model_range or {}
+  return { range.low, range.high, one.expected_error, one.error_basis, one.error_reason }
+end
+
 --- A row for each value that was tried.
 local function rows(found)
   local columns, list = { found.parameter, table.unpack(point_columns) }, {}
   table.move(found.figures, 1, #found.figures, #columns + 1, columns)
+  local before = #columns
+  table.move(range_columns, 1, #range_columns, before + 1, columns)
   for i, point in ipairs(found.curve) do
     local row = { point.value }
     for k, name in ipairs(point_columns) do row[k + 1] = point[name] end
     for k, name in ipairs(found.figures) do row[#point_columns + 1 + k] = point.figures[name] end
+    if found.basis and found.basis.value == point.value then
+      local cells = range_cells(found)
+      for k = 1, #range_columns do row[before + k] = cells[k] end
+    end
     list[i] = row
   end
   return columns, list
@@ -114,7 +132,8 @@ local function write(writer, found)
   for _, key in ipairs { "targets", "notes" } do json.write_list(writer, key, found[key]) end
   if found.basis then
     json.write_object(writer, "basis", { "value", "gpus", "hardware", "usd_per_hour",
-      "binding_constraint", "share_beyond", "expected_error", "error_reason",
+      "binding_constraint", "share_beyond", "expected_error", "error_basis",
+      "error_reason", "ttft_error",
       "requests_per_sec", "goodput_per_sec", "attainment" }, found.basis)
     if found.basis.model_range then
       json.write_object(writer, "model_range", { "error", "low", "high" }, found.basis.model_range)

@@ -271,7 +271,8 @@ local function subject_of(stage, known, i)
   return {
     step_times = list[1].step_times, ttft_ms = mean "ttft_ms", tpot_ms = mean "tpot_ms",
     e2e_ms = mean "e2e_ms", error = { tpot_band = band "tpot_band", ttft_band = band "ttft_band",
-      tpot_level = list[1].error.tpot_level, ttft_level = list[1].error.ttft_level },
+      tpot_level = list[1].error.tpot_level, ttft_level = list[1].error.ttft_level,
+      tpot_basis = list[1].error.tpot_basis, ttft_basis = list[1].error.ttft_basis },
   }
 end
 
@@ -285,10 +286,12 @@ end
 local function add_model_errors(against, subjects, baseline)
   for i, pairs_of in pairs(against) do
     for metric, pair in pairs(pairs_of) do
-      local limit = pair.kind ~= "difference"
-        and between.error_of(metric, subjects[baseline] or nil, subjects[i] or nil)
+      local limit, basis = false, nil
+      if pair.kind ~= "difference" then
+        limit, basis = between.error_of(metric, subjects[baseline] or nil, subjects[i] or nil)
+      end
       if limit ~= false then
-        pair.model_error = limit
+        pair.model_error, pair.model_error_basis = limit, basis
         pair.is_inside_model_error = limit == nil or math.abs(pair.change) <= limit
       end
     end
@@ -473,7 +476,7 @@ end
 --- "; inside the error of the model between these setups (13%)", or "".
 local function model_note(pair)
   if not pair or not pair.is_inside_model_error or pair.ties == pair.n then return "" end
-  return "; " .. between.note(pair.change, pair.model_error)
+  return "; " .. between.note(pair.change, pair.model_error, pair.model_error_basis)
 end
 
 --- Writes a page of differences and means with their intervals. One HTML file that needs no

@@ -121,7 +121,7 @@ end
 function residuals.require_measured(regime)
   local level = regime and residuals.level(regime)
   if level == "family" or level == "nothing" then
-    errors.invalid("cluster.strict_coverage: the error of step times is unknown: no run of this "
+    errors.invalid("cluster.strict_coverage: the error of step times is assumed: no run of this "
       .. "regime was measured (%s); expected a regime of docs/validation.md",
       residuals.name(regime))
   end

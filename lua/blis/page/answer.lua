@@ -1,6 +1,8 @@
 --- The block at the top of a page: the answer in one sentence, whether it can be relied on, and the
 --- expected error.
+local deferred = require "blis.deferred"
 local episodes = require "blis.page.episodes"
+local expected_error = deferred "blis.results.expected_error"
 local features = require "blis.page.features"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
@@ -11,7 +13,7 @@ local change_words = require "blis.statistics.words"
 
 local answer = {}
 
-local number, count, percent = format.number, format.count, format.percent
+local number, count = format.number, format.count
 local join = format.listed
 local time = episodes.time
 
@@ -112,14 +114,14 @@ end
 local function expected_of(r)
   local expected = r.expected_error
   if not expected then return { "Expected error: unknown for this step-time model." } end
-  local function text(name, half, band, reason)
-    if not half then return ("%s no bound (%s)"):format(name, reason or "unknown") end
-    return ("%s %s (80%% of the measured setups within %.0f%%)"):format(name, percent(half),
-      100 * band)
+  local function text(name, key)
+    if not expected[key] then
+      return ("%s: no bound (%s)"):format(name, expected[key .. "_reason"] or "unknown")
+    end
+    return ("%s: %s"):format(name, expected_error.text(expected[key .. "_basis"], expected[key],
+      expected[key .. "_band"]))
   end
-  return { ("Expected error of the step times: %s; %s."):format(
-    text("TPOT", expected.tpot, expected.tpot_band, expected.tpot_reason),
-    text("TTFT", expected.ttft, expected.ttft_band, expected.ttft_reason)) }
+  return { text("TPOT", "tpot") .. ".", text("TTFT", "ttft") .. "." }
 end
 
 -- Faults that the block names; the charts mark all of them.

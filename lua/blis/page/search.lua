@@ -43,15 +43,8 @@ local function add_basis(lines, one)
   end
 end
 
-local function expected_of(one, range_text)
-  if not one then return {} end
-  if one.model_range then
-    return { range_text(one.model_range):gsub("^%l", string.upper) .. "." }
-  elseif one.error_reason then
-    return { ("Expected error of the step times: unknown (%s)."):format(one.error_reason) }
-  end
-  return one.expected_error and { ("Expected error of TPOT: 80% of the measured setups within "
-    .. format.percent(one.expected_error) .. ".") } or {}
+local function expected_of(one, parameter, accuracy)
+  return one and { accuracy(one, parameter):gsub("^%l", string.upper) .. "." } or {}
 end
 
 local function surge_line(surge)
@@ -60,7 +53,7 @@ local function surge_line(surge)
     or "After a surge, the cluster does not recover."
 end
 
-local function capacity_block(found, range_text)
+local function capacity_block(found, accuracy)
   local one, lines = found.basis, {}
   local headline = found:headline() .. "."
   if one then
@@ -70,7 +63,7 @@ local function capacity_block(found, range_text)
   table.insert(lines, 1, ("Targets: %s."):format(table.concat(found.targets, ", ")))
   lines[#lines + 1] = surge_line(found.surge)
   return answer.block { headline = headline, lines = lines, verdict = found.verdict,
-    expected = expected_of(one, range_text) }
+    expected = expected_of(one, found.parameter, accuracy) }
 end
 
 --- The limit of a metric in the list of targets, "ttft_ms.p99 <= 300".
@@ -141,11 +134,12 @@ end
 --- Writes the page of a search for capacity.
 ---@param path string
 ---@param found blis.Capacity
----@param range_text fun(range: blis.ModelRange): string the answer over the error of step times
-function page.write_capacity(path, found, range_text)
+---@param accuracy fun(one: blis.CapacityBasis, parameter: string): string the answer over the error
+--- of step times
+function page.write_capacity(path, found, accuracy)
   local chart_list, list = charts.new(), {}
   for i, metric in ipairs(found.figures) do list[i] = curve(found, metric) end
-  local block = capacity_block(found, range_text)
+  local block = capacity_block(found, accuracy)
   write(path, ("Capacity: %s"):format(found.parameter), chart_list, block, {
     parts.section("curve", "Metrics over " .. found.parameter, chart_list:row(list),
       tried_table(found)),
@@ -176,7 +170,7 @@ local function copies_line(found)
     one.rate_usd_per_hour and (", %s USD per hour"):format(number(one.rate_usd_per_hour, 2)) or "")
 end
 
-local function recommendation_block(found, range_text)
+local function recommendation_block(found, accuracy)
   local one, lines = found.layouts[1], {}
   local headline = "No layout meets the targets."
   if one then
@@ -189,7 +183,7 @@ local function recommendation_block(found, range_text)
   table.insert(lines, 1, ("Targets: %s."):format(table.concat(found.targets, ", ")))
   lines[#lines + 1] = copies_line(found)
   return answer.block { headline = headline, lines = lines, verdict = found.verdict,
-    expected = expected_of(one and one.basis, range_text) }
+    expected = expected_of(one and one.basis, "rate", accuracy) }
 end
 
 local function infeasible_section(found)
@@ -205,7 +199,8 @@ local function recommendation_json(found)
   local writer = core.json_writer(2):array()
   for _, one in ipairs(found.layouts) do
     writer:object():field("name", one.name):field("kind", one.kind):field("gpus", one.gpus)
-    for _, key in ipairs { "goodput", "low", "high", "per_gpu", "usd_per_hour", "copies" } do
+    for _, key in ipairs { "goodput", "low", "high", "per_gpu", "usd_per_hour", "copies",
+      "expected_error", "error_basis", "range_low", "range_high" } do
       if one[key] then writer:field(key, one[key]) end
     end
     writer:done()
@@ -216,13 +211,14 @@ end
 --- Writes the page of a recommendation.
 ---@param path string
 ---@param found blis.Recommendation
----@param range_text fun(range: blis.ModelRange): string the answer over the error of step times
-function page.write_recommendation(path, found, range_text)
+---@param accuracy fun(one: blis.CapacityBasis, parameter: string): string the answer over the error
+--- of step times
+function page.write_recommendation(path, found, accuracy)
   local sections = { parts.section("layouts", "Layouts", layout_table(found)) }
   sections[#sections + 1] = infeasible_section(found)
   sections[#sections + 1] = parts.section("text", "As text", html.pre(tostring(found)))
   write(path, ("Layouts of %s GPUs"):format(count(found.gpus)), charts.new(),
-    recommendation_block(found, range_text), sections, recommendation_json(found))
+    recommendation_block(found, accuracy), sections, recommendation_json(found))
 end
 
 return page

@@ -40,6 +40,8 @@ local recommend = {}
 ---@field basis blis.CapacityBasis? of a confirmed layout at the lower end of its interval
 ---@field verdict blis.RunVerdict? of that run
 ---@field expected_error number? of TPOT there, which four fifths of the setups are within
+---@field error_basis string? of this error: "measured", "neighbouring", "assumed", or "none"
+---@field error_reason string? why this error is not known
 ---@field range_low number? goodput over that error
 ---@field range_high number?
 ---@field subject blis.results.Subject? what the layout is compared by
@@ -316,6 +318,7 @@ local function add_basis(search, layout)
   local range = model_range.of_rate(layout.goodput or layout.basis.value,
     layout.basis.expected_error)
   layout.basis.model_range = range
+  layout.error_basis, layout.error_reason = layout.basis.error_basis, layout.basis.error_reason
   if range then
     layout.expected_error, layout.range_low, layout.range_high = range.error, range.low, range.high
   end

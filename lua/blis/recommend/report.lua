@@ -51,7 +51,7 @@ end
 --- "8 x TP 2: 3 copies take 40 requests/s: 48 GPUs, 168.00 USD/h"
 local function copies_text(layout, rate)
   local range = layout.copies_low and layout.copies_low < layout.copies_high
-    and ("; %s to %s copies over the expected error of step times"):format(
+    and ("; %s to %s copies over the model's error"):format(
       format.count(layout.copies_low), format.count(layout.copies_high)) or ""
   return ("%s: %s %.6g requests/s: %s GPUs%s%s"):format(layout.name, layout.copies == 1
     and "1 copy takes" or format.count(layout.copies) .. " copies take", rate,
@@ -64,8 +64,8 @@ local function basis_lines(self)
   local lines = {}
   for _, layout in ipairs(self.layouts) do
     if layout.basis then
-      lines[#lines + 1] = ("%s at %.4g requests/s: %s"):format(layout.name, layout.basis.value,
-        basis.text(layout.basis))
+      lines[#lines + 1] = ("%s at %.4g requests/s: %s; %s"):format(layout.name,
+        layout.basis.value, basis.text(layout.basis), basis.accuracy(layout.basis, "rate"))
     end
   end
   for _, layout in ipairs(self.layouts) do
@@ -97,7 +97,7 @@ end
 --- without network access.
 ---@param path string
 function Recommendation:report(path)
-  drawing.search_page.write_recommendation(path, self, basis.range_text)
+  drawing.search_page.write_recommendation(path, self, basis.accuracy)
 end
 
 --- The best confirmed layout of a kind; nil = none.
@@ -115,8 +115,8 @@ end
 
 --- "; inside the error of the model between these setups (13%)" for loads with this quotient.
 local function model_note(better, other, quotient)
-  local limit = between.error_of("requests_per_sec", better.subject, other.subject)
-  local note = between.note(quotient - 1, limit)
+  local limit, error_basis = between.error_of("requests_per_sec", better.subject, other.subject)
+  local note = between.note(quotient - 1, limit, error_basis)
   return note == "" and "" or "; " .. note
 end
 

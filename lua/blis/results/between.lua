@@ -137,17 +137,31 @@ local judged = {
   e2e_ms = error_of_e2e, tokens_per_sec = error_of_e2e, requests_per_sec = error_of_e2e,
 }
 
+local keys_of = { ttft_ms = { "ttft" }, itl_ms = { "tpot" } }
+
+--- The basis of such an error: "assumed" if an error of one subject is; nil otherwise.
+local function basis_of(name, a, b)
+  for _, key in ipairs(keys_of[name] or { "ttft", "tpot" }) do
+    if a.error[key .. "_basis"] == "assumed" or b.error[key .. "_basis"] == "assumed" then
+      return "assumed"
+    end
+  end
+  return nil
+end
+
 --- The error of the step-time model between two subjects in a metric. Returns false if the metric
 --- or the subjects are not judged, nil if there is no bound.
 ---@param metric string "ttft_ms.p99", also "steady.ttft_ms.p99"
 ---@param a? blis.results.Subject
 ---@param b? blis.results.Subject
 ---@return number|false|nil
+---@return "assumed"? basis nil = measured or neighbouring
 function between.error_of(metric, a, b)
-  local of = judged[metric:gsub("^steady%.", ""):match "^[%w_]+"]
+  local name = metric:gsub("^steady%.", ""):match "^[%w_]+"
+  local of = judged[name]
   local kind = of and a and b and between.kind(a, b)
   if not kind or kind == "same" then return false end
-  return of(kind, a, b)
+  return of(kind, a, b), basis_of(name, a, b)
 end
 
 local metrics = {
@@ -159,6 +173,7 @@ local metrics = {
 ---@field metric string "TPOT" or "TTFT"
 ---@field difference number relative, of the second to the first
 ---@field error? number nil = no bound
+---@field basis? "assumed" of the error; nil = measured or neighbouring
 ---@field is_inside boolean
 
 --- Judges the differences of two subjects; empty for equal step times, and if one is nil.
@@ -168,11 +183,12 @@ local metrics = {
 function between.judge(a, b)
   local list = {}
   for _, one in ipairs(metrics) do
-    local limit = between.error_of(one.metric, a, b)
+    local limit, basis = between.error_of(one.metric, a, b)
     local base, other = a and a[one.key], b and b[one.key]
     if limit ~= false and base and other and base > 0 then
       local difference = other / base - 1
       list[#list + 1] = { metric = one.name, difference = difference, error = limit,
+        basis = basis,
         is_inside = limit == nil or math.abs(difference) <= limit }
     end
   end
@@ -182,11 +198,12 @@ end
 --- Why a difference cannot be relied on; "" if it is larger than the error.
 ---@param difference number relative
 ---@param limit number|false|nil of error_of
+---@param basis? "assumed" of error_of
 ---@return string
-function between.note(difference, limit)
+function between.note(difference, limit, basis)
   if limit == false or limit and math.abs(difference) > limit then return "" end
-  return limit and ("within the error of the model between these setups (%.0f%%)"):format(
-    100 * limit) or "the model has no bound for this difference"
+  return limit and ("within the error of the model between these setups (%.0f%%%s)"):format(
+    100 * limit, basis and ", " .. basis or "") or "the model has no bound for this difference"
 end
 
 --- Sentences about the differences that are inside the error of the model, of each result to the
@@ -199,8 +216,9 @@ function between.lines(results, names)
   for i = 2, #results do
     for _, found in ipairs(between.judge(first, between.subject(results[i]))) do
       if found.is_inside then
+        local note = between.note(found.difference, found.error, found.basis)
         lines[#lines + 1] = ("%s of %s against %s: %+.1f%%; %s"):format(found.metric, names[i],
-          names[1], 100 * found.difference, between.note(found.difference, found.error))
+          names[1], 100 * found.difference, note)
       end
     end
   end

@@ -11,6 +11,20 @@
 --- unknown if no residual is from such runs. It is also unknown for setups with properties that no
 --- measured run had, such as hand-offs between pools.
 ---
+--- Every error has a basis:
+---
+---   measured      runs of this model in this format on this GPU, in the range of this run
+---
+---   neighbouring  runs of this format on the GPU family with another model, on another GPU, or in
+---                 another range of loads; for a range that these do not reach, of other formats
+---
+---   assumed       this format was not measured on the GPU family; the numbers are the errors of
+---                 other families or formats and an assumption of the authors
+---
+---   none          the error is unknown
+---
+--- strict_coverage refuses runs with an error that is assumed or unknown.
+---
 --- TTFT has no bound where requests wait for KV blocks or sequence slots, or where it keeps rising:
 --- the wait depends on the difference of two rates that are nearly equal.
 local errors = require "blis.errors"
@@ -79,7 +93,17 @@ end
 ---@field half? number nil = unknown
 ---@field band? number
 ---@field level? string of the residuals
+---@field basis "measured"|"neighbouring"|"assumed"|"none"
+---@field outside? blis.results.Beyond what is outside of the measured values, within the tolerance
 ---@field beyond? blis.results.Beyond what is outside of the regime's own range, or of all ranges
+
+local bases = { none = 1, assumed = 2, neighbouring = 3, measured = 4 }
+
+--- The basis of an error by the level of the regime and the level of the residuals.
+local function basis_of(own_level, level, outside)
+  if own_level == "family" or own_level == "nothing" or level == "nothing" then return "assumed" end
+  return level == "model" and not outside and "measured" or "neighbouring"
+end
 
 --- The error of a metric in one regime: that of the first residuals whose runs are like this one,
 --- and at least that of its own regime. If a run is below all ranges, the last residuals apply,
@@ -89,28 +113,31 @@ local function error_of(group, metric, values)
   local level, own_beyond, last = residuals.level(group.regime), nil, nil
   local half, band = 0, 0
   local rows = residuals.candidates(group.regime, level)
-  if not rows[1][metric] then return {} end
+  if not rows[1][metric] then return { basis = "none" } end
   for i, row in ipairs(rows) do
     if row[metric] then
       local beyond = measured_range.beyond(row[metric .. "_range"], metric, values)
       local row_half, row_band = residuals[metric](row, values)
       half, band = math.max(half, row_half), math.max(band, row_band)
       if not beyond or i == #rows and beyond.is_below then
-        return { half = half, band = band, level = i == 1 and level or row.level,
-          beyond = own_beyond }
+        local outside = not beyond and not own_beyond
+          and measured_range.outside(row[metric .. "_range"], metric, values) or nil
+        local row_level = i == 1 and level or row.level
+        return { half = half, band = band, level = row_level, beyond = own_beyond,
+          outside = outside, basis = basis_of(level, row_level, outside or beyond) }
       end
       own_beyond, last = own_beyond or beyond, beyond
     end
   end
-  return { beyond = last }
+  return { beyond = last, basis = "none" }
 end
 
 local levels = { nothing = 1, family = 2, format = 3, model = 4 }
 
---- The lower of two levels.
-local function lower(a, b)
+--- The lower of two levels, or of two bases.
+local function lower(a, b, order)
   if not a or not b then return a or b end
-  return levels[a] < levels[b] and a or b
+  return order[a] < order[b] and a or b
 end
 
 --- The error of a metric over all regimes of a run, by the time that their instances compute.
@@ -124,7 +151,9 @@ local function combined(exposures, metric, run)
       one.prefill_share))
     if not found.half then return found end
     sum.half, sum.band = sum.half + weight * found.half, sum.band + weight * found.band
-    sum.level, sum.beyond = lower(sum.level, found.level), sum.beyond or found.beyond
+    sum.level = lower(sum.level, found.level, levels)
+    sum.basis = lower(sum.basis, found.basis, bases)
+    sum.beyond, sum.outside = sum.beyond or found.beyond, sum.outside or found.outside
   end
   return sum
 end
@@ -192,13 +221,27 @@ function expected_error.extrapolations(result)
   return list
 end
 
---- Raises an error for a run that no measured run is like, with strict_coverage.
+--- Why strict_coverage refuses a run in a metric; nil if the error is measured or neighbouring, or
+--- if requests waited, which measured runs do, too.
+local function refusal(result, exposures, metric, run)
+  local found = combined(exposures, metric, run)
+  local reason = not found.half and found.beyond and measured_range.text(found.beyond)
+    or range_reason(found) or unmeasured_of(result, exposures, metric)
+  if reason then return "unknown", reason end
+  return found.basis == "assumed" and "assumed" or nil, regimes_text(exposures)
+end
+
+--- Raises an error for a run whose expected error is assumed or unknown, with strict_coverage.
 ---@param result blis.Result
 function expected_error.require_measured(result)
-  local first = expected_error.extrapolations(result)[1]
-  if first then
-    errors.invalid("cluster.strict_coverage: the error of %s is unknown: %s",
-      table.concat(first.metrics, " and "), first.text)
+  local exposures = exposures_of(result)
+  local run = exposures and measured_range.of_run(result)
+  for _, metric in ipairs(exposures and { "tpot", "ttft" } or {}) do
+    local problem, reason = refusal(result, exposures, metric, run)
+    if problem then
+      errors.invalid("cluster.strict_coverage: the error of %s is %s: %s", metric:upper(), problem,
+        reason)
+    end
   end
 end
 
@@ -215,18 +258,21 @@ function expected_error.of_result(result)
   local ttft_reason = missing_reason(result, "ttft_ms", "first") or wait_reason(result, run)
     or range_reason(ttft) or unmeasured_of(result, exposures, "ttft")
   local level
-  for _, one in ipairs(exposures) do level = lower(level, (residuals.level(one.group.regime))) end
+  for _, one in ipairs(exposures) do
+    level = lower(level, (residuals.level(one.group.regime)), levels)
+  end
   local function known(found, reason, name) return not reason and found[name] or nil end
   local function note(found, reason)
-    return not reason and found.beyond and measured_range.text(found.beyond) or nil
+    local what = found.beyond or found.outside
+    return not reason and what and measured_range.text(what) or nil
   end
   return {
     tpot = known(tpot, tpot_reason, "half"), tpot_band = known(tpot, tpot_reason, "band"),
     tpot_level = known(tpot, tpot_reason, "level"), tpot_reason = tpot_reason,
-    tpot_note = note(tpot, tpot_reason),
+    tpot_basis = tpot_reason and "none" or tpot.basis, tpot_note = note(tpot, tpot_reason),
     ttft = known(ttft, ttft_reason, "half"), ttft_band = known(ttft, ttft_reason, "band"),
     ttft_level = known(ttft, ttft_reason, "level"), ttft_reason = ttft_reason,
-    ttft_note = note(ttft, ttft_reason),
+    ttft_basis = ttft_reason and "none" or ttft.basis, ttft_note = note(ttft, ttft_reason),
     level = level, is_measured = level == "model" or level == "format",
     regime = regimes_text(exposures),
   }
@@ -238,6 +284,7 @@ end
 ---@param step { decodes?: integer, context?: integer, prompt?: integer }
 ---@return number?
 ---@return string? reason
+---@return string? basis with a number
 function expected_error.of_step(facts, step)
   if not rawget(facts, "regime") then return nil, "no residuals of this step-time model" end
   local metric = step.decodes and "tpot" or "ttft"
@@ -245,7 +292,7 @@ function expected_error.of_step(facts, step)
     context = step.context, prompt = step.prompt, computed = step.prompt }, facts,
     step.decodes and not step.prompt and 0 or nil))
   local missing = residuals.unmeasured(facts)[1]
-  if found.half and not missing then return found.band end
+  if found.half and not missing then return found.band, nil, found.basis end
   return nil, range_reason(found) or "not measured: " .. missing.text
 end
 
@@ -253,21 +300,47 @@ local function percent(share) return ("%.0f%%"):format(share * 100) end
 
 local notes = {
   model = "this model was measured on this GPU",
-  format = "this format was measured with another model, or on another GPU of the family",
-  family = "this format was not measured on this GPU family",
-  nothing = "nothing comparable was measured",
+  format = "neighbouring: this format was measured with another model, or on another GPU of the "
+    .. "family",
+  family = "assumed: this format was not measured on this GPU family",
+  nothing = "assumed: nothing comparable was measured",
 }
 
-local function figure(name, times, half, band)
+local words = {
+  measured = "expected error %s; 80%% of setups within %s",
+  neighbouring = "expected error %s, of neighbouring setups; 80%% of them within %s",
+  assumed = "assumed error %s, not measured; 80%% of setups assumed within %s",
+}
+
+--- "expected error 8%; 80% of setups within 15%", by the basis of the error.
+---@param basis string "measured", "neighbouring", or "assumed"
+---@param half number
+---@param band number
+---@return string
+function expected_error.text(basis, half, band)
+  return words[basis]:format(percent(half), percent(band))
+end
+
+local band_words = { measured = "%s, measured", neighbouring = "%s, of neighbouring setups",
+  assumed = "%s, assumed" }
+
+--- "15%, of neighbouring setups": the error that four fifths of the setups are within.
+---@param basis string
+---@param band number
+---@return string
+function expected_error.band_text(basis, band)
+  return band_words[basis]:format(percent(band))
+end
+
+local function figure(name, times, basis, half, band)
   local value = times and times.count > 0 and ("%.1f ms "):format(times.mean) or ""
-  return ("%s %s(expected error %s; 80%% of setups within %s)"):format(name, value, percent(half),
-    percent(band))
+  return ("%s %s(%s)"):format(name, value, expected_error.text(basis, half, band))
 end
 
 --- "TPOT 21.3 ms (expected error 8%; ...)", or why there is no bound.
 local function metric_text(name, key, times, error)
   if not error[key] then return ("%s: no bound, %s"):format(name, error[key .. "_reason"]) end
-  return figure(name, times, error[key], error[key .. "_band"])
+  return figure(name, times, error[key .. "_basis"], error[key], error[key .. "_band"])
 end
 
 local others = { format = "another model or GPU", family = "other formats",
@@ -275,8 +348,12 @@ local others = { format = "another model or GPU", family = "other formats",
 
 --- Where an error is from if the run is outside of the range of its own regime.
 local function note_of(name, error, key)
-  local note = error[key .. "_note"]
-  return note and ("%s: error of %s; %s"):format(name, others[error[key .. "_level"]], note) or nil
+  local note, source = error[key .. "_note"], others[error[key .. "_level"]]
+  if not note then return nil end
+  if error[key .. "_level"] == error.level then
+    return ("%s: near the measured runs; %s"):format(name, note)
+  end
+  return ("%s: error of %s; %s"):format(name, source, note)
 end
 
 --- The lines of a summary; none without an expected error.

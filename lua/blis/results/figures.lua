@@ -310,18 +310,23 @@ figures.classes = {
     { name = "tpot_band", type = "number?", unit = "0 to 1", doc = "four fifths are within this" },
     { name = "tpot_level", type = "string?", doc = "what these setups have in common with this "
       .. "one, as level" },
+    { name = "tpot_basis", type = "string", doc = "\"measured\": this model on this GPU, in this "
+      .. "range; \"neighbouring\": this format with another model, GPU of the family, or range; "
+      .. "\"assumed\": this format was not measured there; \"none\": unknown" },
     { name = "tpot_reason", type = "string?", doc = "why TPOT has no bound" },
     { name = "tpot_note", type = "string?", doc = "what is outside of the measured range of the "
       .. "regime, so that the error is that of other setups" },
     { name = "ttft", type = "number?", unit = "0 to 1", doc = "the same for TTFT; nil = no bound" },
     { name = "ttft_band", type = "number?", unit = "0 to 1", doc = "four fifths for TTFT" },
     { name = "ttft_level", type = "string?", doc = "as tpot_level, for TTFT" },
+    { name = "ttft_basis", type = "string", doc = "as tpot_basis, for TTFT" },
     { name = "ttft_reason", type = "string?", doc = "why TTFT has no bound" },
     { name = "ttft_note", type = "string?", doc = "as tpot_note, for TTFT" },
     { name = "level", type = "string", doc = "what was measured: \"model\": this model on this "
       .. "GPU; \"format\": another model, or another GPU of the family; \"family\": other formats "
       .. "on this GPU family; \"nothing\": none of these" },
-    { name = "is_measured", type = "boolean", doc = "level is \"model\" or \"format\"" },
+    { name = "is_measured", type = "boolean", doc = "level is \"model\" or \"format\"; "
+      .. "false: the errors are assumed" },
     { name = "regime", type = "string", doc = "GPU, format, experts, and scheduling; of each group "
       .. "of instances" } }),
   class("Counts", "Requests by outcome.", nil, lists.counts),

@@ -8,12 +8,14 @@
 --- A value is inside the range if it is at most twice the largest measured value and at least half
 --- of the smallest one. Measured loads are a factor of two apart, and measured prompt lengths a
 --- factor of eight, so errors of values between them rest on the same assumption. The TP degree,
---- the size of KV elements, and a stated engine version have no such tolerance.
+--- the size of KV elements, and a stated engine version have no such tolerance. A value more than a
+--- tenth outside of the measured ones, and inside the tolerance, gives an error of neighbouring
+--- setups.
 local format = require "blis.format"
 
 local ranges = {}
 
-local near = 2
+local near, beside = 2, 1.1
 
 ---@class blis.results.Quantity
 ---@field key string
@@ -99,14 +101,15 @@ end
 ---@field least number measured
 ---@field most number measured
 ---@field is_below boolean below the range, of a quantity with a tolerance
+---@field tolerance number factor that values outside of the range may differ by; 1 = none
 
---- What is outside of a measured pair of values; nil if nothing is.
-local function beyond_of(quantity, measured, value)
-  local factor = quantity.is_exact and 1 or near
+--- What is outside of a measured pair of values with a tolerance; nil if nothing is.
+local function beyond_of(quantity, measured, value, tolerance)
+  local factor = quantity.is_exact and 1 or tolerance
   local is_below = quantity.has_least and value < measured[1] / factor
   if not is_below and value <= measured[2] * factor then return nil end
   return { quantity = quantity, value = value, least = measured[1], most = measured[2],
-    is_below = is_below and not quantity.is_exact }
+    is_below = is_below and not quantity.is_exact, tolerance = factor }
 end
 
 --- The first quantity that is outside of a range, those that are below it last; nil if all are
@@ -114,16 +117,27 @@ end
 ---@param range? table<string, number[]> by the keys of the quantities
 ---@param metric "tpot"|"ttft"
 ---@param values table<string, number>
+---@param tolerance? number nil = two
 ---@return blis.results.Beyond?
-function ranges.beyond(range, metric, values)
+function ranges.beyond(range, metric, values, tolerance)
   local below
   for _, quantity in ipairs(range and ranges.quantities or {}) do
     local measured, value = range[quantity.key], values[quantity.key]
-    local found = quantity[metric] and measured and value and beyond_of(quantity, measured, value)
+    local found = quantity[metric] and measured and value
+      and beyond_of(quantity, measured, value, tolerance or near)
     if found and not found.is_below then return found end
     below = below or found or nil
   end
   return below
+end
+
+--- The first quantity that is more than a tenth outside of the measured values; nil if none is.
+---@param range? table<string, number[]>
+---@param metric "tpot"|"ttft"
+---@param values table<string, number>
+---@return blis.results.Beyond?
+function ranges.outside(range, metric, values)
+  return ranges.beyond(range, metric, values, beside)
 end
 
 local function shown(quantity, value)
@@ -133,14 +147,23 @@ local function shown(quantity, value)
   return format.number(value, 1)
 end
 
---- "prompts of 1,000,000 tokens (measured: 565 to 7,509)"
+--- "; accepted: up to 15,018": the limit with the tolerance; "" without one.
+local function limit_text(beyond)
+  if beyond.tolerance ~= near then return "" end
+  local factor = beyond.tolerance
+  return beyond.is_below and ("; accepted: from %s"):format(shown(beyond.quantity,
+    beyond.least / factor)) or ("; accepted: up to %s"):format(shown(beyond.quantity,
+    beyond.most * factor))
+end
+
+--- "prompts of 1,000,000 tokens (measured: 565 to 7,509; accepted: up to 15,018)"
 ---@param beyond blis.results.Beyond
 ---@return string
 function ranges.text(beyond)
   local quantity = beyond.quantity
   local least, most = shown(quantity, beyond.least), shown(quantity, beyond.most)
-  return ("%s (measured: %s)"):format(quantity.text:format(shown(quantity, beyond.value)),
-    least == most and least or ("%s to %s"):format(least, most))
+  return ("%s (measured: %s%s)"):format(quantity.text:format(shown(quantity, beyond.value)),
+    least == most and least or ("%s to %s"):format(least, most), limit_text(beyond))
 end
 
 return ranges

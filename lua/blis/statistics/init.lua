@@ -165,6 +165,7 @@ end
 ---@field is_shown boolean? of windows: chance is no good explanation of the change
 ---@field model_error number? relative error of the step-time model between the two setups, which
 --- four fifths of the pairs of setups are within; nil: no bound, or not judged
+---@field model_error_basis "assumed"? of that error; nil: measured or neighbouring
 ---@field is_inside_model_error boolean? the change is smaller, or has no bound; nil: not judged
 
 local kinds = { ratio = true, ["ratio-of-means"] = true, difference = true }
