@@ -74,9 +74,22 @@ The data also contain the range of the runs behind each row: prompt and context 
 length, batch size, share of time in steps with prompt tokens, `max_num_batched_tokens`, TP degree,
 KV format, and engine version. A run outside the range of its row has the error of the next level
 whose runs reached further. If no row is from such runs, the error is unknown, and the verdict has
-the reason `extrapolation`. The error is also unknown for setups that were not measured: hand-offs,
-speculative decoding, LoRA adapters, data-parallel ranks, engines other than vLLM, and data of the
-user.
+the reason `extrapolation`. A value counts as inside the range if it is at most twice the largest
+measured value; texts state both. The error is also unknown for setups that were not measured:
+hand-offs, speculative decoding, LoRA adapters, data-parallel ranks, engines other than vLLM, and
+data of the user.
+
+Every error has a basis (`tpot_basis`, `ttft_basis`), which results, pages, comparisons, `capacity`,
+and `recommend` state:
+
+- `measured`: this model on this GPU, within a tenth of the measured range.
+- `neighbouring`: this format on the GPU family, with another model, on another GPU, or in another
+  range. Text: "expected error 7%, of neighbouring setups".
+- `assumed`: this format was not measured on the GPU family. Text: "assumed error 15%, not
+  measured". These numbers are errors of other formats and families with an assumed model.
+- `none`: the error is unknown. Text: "no bound", with the reason.
+
+`strict_coverage` rejects runs with an error that is assumed or unknown, except where requests wait.
 
 Rows of three regimes are also divided by engine version, for a stated `backend_version`. The other
 regimes have one version, or fewer than ten rows of a second one.

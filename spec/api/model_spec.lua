@@ -204,7 +204,8 @@ describe("blis.run #host", function()
       local blis = require "blis"
       for _ = 1, 2 do
         blis.run { cluster = { model = "deepseek-ai/deepseek-v2-lite", hardware = "H100", tp = 1,
-          latency_model = "calibrated", moe_comm_backend = "pplx" }, workload = { requests = 1, output_tokens = 2 } }
+          latency_model = "calibrated", moe_comm_backend = "pplx" },
+          workload = { requests = 1, output_tokens = 2 } }
       end
     ]], function(path)
       local outcome = program.run(path)

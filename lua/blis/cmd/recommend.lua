@@ -99,7 +99,8 @@ end
 
 local layout_keys = { "name", "kind", "gpus", "usd_per_hour", "bound", "is_confirmed", "goodput",
   "low", "high", "expected_error", "error_basis", "error_reason", "range_low", "range_high",
-  "per_gpu", "per_usd", "copies", "copies_low", "copies_high", "rate_gpus", "rate_usd_per_hour", "on_front" }
+  "per_gpu", "per_usd", "copies", "copies_low", "copies_high", "rate_gpus",
+  "rate_usd_per_hour", "on_front" }
 
 local function write_list(writer, name, list, keys)
   writer:array(name)

@@ -247,9 +247,10 @@ return {
       group = "Model and hardware",
       doc = "Reject models, GPUs, and GPU counts that the step-time coefficients do not cover. A "
         .. "run whose steps exceed the calibrated range of tokens, requests, or context fails at "
-        .. "its end. With composed: reject a weight format that was not measured on this GPU "
-        .. "family, and runs beyond all measured ones, such as long prompts. Without this option, "
-        .. "results report the fraction of such steps.",
+        .. "its end. With composed: reject runs with an expected error that is assumed or "
+        .. "unknown, such as runs of a weight format that was not measured on this GPU family, "
+        .. "with long prompts, or with hand-offs. Without this option, results report the "
+        .. "fraction of such steps.",
     },
     {
       name = "engine_version", type = "string", flag = "--engine-version",
