@@ -54,6 +54,17 @@ describe("a picture of a sweep", function()
 end)
 
 describe("fronts of several loads", function()
+  it("are of metrics that are traded for each other", function()
+    local function pair(...) return { sweep_charts.judged_pair { shown = { ... } } } end
+    assert.same({ "ttft_ms.p99", "tokens_per_sec" }, pair("ttft_ms.p99", "e2e_ms.mean",
+      "tokens_per_sec"))
+    assert.same({ "ttft_ms.p99", "cost.usd" }, pair("own", "ttft_ms.p99", "e2e_ms.mean",
+      "cost.usd"))
+    assert.same({ "ttft_ms.p99", "e2e_ms.mean" }, pair("ttft_ms.p99", "e2e_ms.mean"))
+    assert.same({ "ttft_ms.p99" }, pair("ttft_ms.p99"))
+    assert.same({}, pair "own")
+  end)
+
   it("have a series of points each, in the order of the first metric", function()
     local function point(name, x, y)
       return { name = name, metrics = { a = { mean = x }, b = { mean = y } } }

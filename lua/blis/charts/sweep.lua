@@ -95,16 +95,25 @@ function sweep.front_of(self, a, b)
   return all, front
 end
 
---- The first two metrics with a defined direction.
+local function is_cost(metric) return metric:find "^cost%." ~= nil end
+
+--- Two metrics with a defined direction: the first one, and one that is traded for it, which has
+--- the other direction or is a cost; without such a metric, the second one.
 ---@param self blis.SweepTable
 ---@return string? a
 ---@return string? b
 function sweep.judged_pair(self)
-  local found = {}
+  local found, traded = {}, nil
   for _, metric in ipairs(self.shown) do
-    if figures.direction(metric) then found[#found + 1] = metric end
+    local direction = figures.direction(metric)
+    if direction then
+      found[#found + 1] = metric
+      local differs = direction ~= figures.direction(found[1])
+        or is_cost(metric) ~= is_cost(found[1])
+      traded = traded or #found > 1 and differs and metric or nil
+    end
   end
-  return found[1], found[2]
+  return found[1], traded or found[2]
 end
 
 --- Adds the title and the axes of metric b over metric a.
