@@ -294,6 +294,40 @@ describe("JSON texts of several lines", function()
     says(graph_message(span(100) .. "{\n\n"), ":11: column 1: unexpected end of text")
   end)
 
+  local function otlp(attributes, more)
+    return ('{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"a","startTimeUnixNano":%d,'
+      .. '"endTimeUnixNano":%d,"attributes":[%s]%s}]}]}]}\n'):format(more and 1 or 5e9 // 1,
+      more and 9 or 6e9 // 1, attributes, more or "")
+  end
+
+  local function value(key, text)
+    return ('{"key":"%s","value":{"stringValue":"%s"}}'):format(key, text)
+  end
+
+  it("of a trace are one session, in whatever batches they are", function()
+    local counts = '{"key":"gen_ai.usage.input_tokens","value":{"intValue":"10"}},'
+      .. '{"key":"gen_ai.usage.output_tokens","value":{"intValue":"5"}}'
+    for _, format in ipairs { otlp(counts), (otlp(counts):gsub("resourceSpans", "resource_spans")
+      :gsub("scopeSpans", "scope_spans"):gsub("intValue", "int_value")) } do
+      local found = graphs_of(format .. format:gsub('"a"', '"b"') .. format, { format = "spans" })
+      assert.same({ 2, 3 }, { found.about.graphs, found.about.requests })
+    end
+  end)
+
+  it("have texts in attributes or events", function()
+    local messages = value("openinference.span.kind", "LLM") .. ","
+      .. value("llm.input_messages.0.message.content", "12345678") .. ","
+      .. value("llm.output_messages.0.message.content", "1234")
+    local events = ',"events":[{"name":"gen_ai.user.message","attributes":['
+      .. value("content", "12345678") .. ']},{"name":"gen_ai.choice","attributes":['
+      .. value("message", "1234") .. "]}]"
+    local chat = value("gen_ai.operation.name", "chat")
+    for _, text in ipairs { otlp(messages), otlp(chat, events) } do
+      local node = graphs_of(text).list[1][1]
+      assert.same({ 2, 1 }, { node.prompt_tokens, node.output_tokens })
+    end
+  end)
+
   it("may be of Zipkin, with tags", function()
     local found = graphs_of('[{"traceId":"a","id":"b","timestamp":1700000000000000,"duration":1000,'
       .. '"tags":{"gen_ai.usage.input_tokens":"100","gen_ai.usage.output_tokens":"9"}}]')

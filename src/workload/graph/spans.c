@@ -3,7 +3,8 @@
  *
  *   {"trace_id": ..., "spans": [span, ...]}    a session
  *   {"trace_id": ..., "start_time": ..., ...}  a span; consecutive spans of a trace form a session
- *   {"resourceSpans": [...]}                   OTLP JSON; the spans of a traceId form a session.
+ *   {"resourceSpans": [...]}                   OTLP JSON, or with names such as resource_spans; the
+ *                                              spans of a traceId in the whole file form a session.
  *                                              Older files have "batches" and
  *                                              "instrumentationLibrarySpans".
  *   {"data": [{"traceID": ..., "spans": []}]}  Jaeger JSON
@@ -51,6 +52,7 @@ typedef struct reading {
 
 static bool recognise(blis_slice head) {
   static const char *const layouts[][3] = {{"\"resourceSpans\"", NULL},
+                                           {"\"resource_spans\"", NULL},
                                            {"\"batches\"", "Spans\"", NULL},
                                            {"\"trace_id\"", "\"attributes\"", NULL},
                                            {"\"traceId\"", "\"attributes\"", NULL},
@@ -68,7 +70,8 @@ static bool recognise(blis_slice head) {
 
 static blis_json_value attribute(blis_json_value object, const char *name) {
   static const char *const lists[] = {"attributes", "tags", NULL};
-  static const char *const kinds[] = {"intValue", "stringValue", "doubleValue", NULL};
+  static const char *const kinds[] = {"intValue",     "stringValue",  "doubleValue", "int_value",
+                                      "string_value", "double_value", NULL};
   blis_json_value attributes = blis__graph_first(object, lists);
   if (blis_json_type_of(attributes) != BLIS_JSON_ARRAY) {
     return blis_json_member(attributes, name);
@@ -178,9 +181,48 @@ static void add_text(reading *r, blis_json_value value, size_t *bytes) {
   }
 }
 
-/* Returns the bytes of the named attributes, and of PREFIX.0.content, PREFIX.1.content, ... */
+/* Returns the bytes of PREFIX.0.SUFFIX, PREFIX.1.SUFFIX, ... */
+static size_t bytes_of_list(reading *r, blis_json_value object, const char *prefix,
+                            const char *suffix) {
+  size_t bytes = 0;
+  char name[80];
+  for (int i = 0;; i++) {
+    snprintf(name, sizeof name, "%s.%d.%s", prefix, i, suffix);
+    blis_json_value value = attribute(object, name);
+    if (!blis_json_has(value)) {
+      return bytes;
+    }
+    add_text(r, value, &bytes);
+  }
+}
+
+/* Returns the bytes of the events of a span that have texts: prompts, or responses. */
+static size_t bytes_of_events(reading *r, blis_json_value object, bool of_response) {
+  static const char *const texts[] = {"content", "message", "gen_ai.event.content", "gen_ai.prompt",
+                                      "gen_ai.completion"};
+  blis_json_value events = blis_json_member(object, "events");
+  size_t bytes = 0;
+  for (size_t i = 0; i < blis_json_count(events); i++) {
+    blis_json_value event = blis_json_item(events, i);
+    blis_slice name = {0};
+    bool has_name = blis_json_text(blis_json_member(event, "name"), &name, NULL) == BLIS_OK;
+    bool is_response = blis_slice_equals(name, "gen_ai.choice") ||
+                       blis_slice_equals(name, "gen_ai.content.completion");
+    bool is_genai = has_name && name.length > 7 && memcmp(name.data, "gen_ai.", 7) == 0;
+    for (size_t t = 0; is_genai && is_response == of_response && t < sizeof texts / sizeof *texts;
+         t++) {
+      blis_json_value value = attribute(event, texts[t]);
+      if (blis_json_has(value)) {
+        add_text(r, value, &bytes);
+      }
+    }
+  }
+  return bytes;
+}
+
+/* Returns the bytes of the named attributes, or else of lists of messages, or else of events. */
 static size_t bytes_of(reading *r, blis_json_value object, const char *const *names,
-                       const char *prefix) {
+                       bool of_response) {
   size_t bytes = 0;
   for (; *names != NULL; names++) {
     blis_json_value value = attribute(object, *names);
@@ -188,16 +230,11 @@ static size_t bytes_of(reading *r, blis_json_value object, const char *const *na
       add_text(r, value, &bytes);
     }
   }
-  char name[64];
-  blis_json_value value;
-  for (int i = 0;; i++) {
-    snprintf(name, sizeof name, "%s.%d.content", prefix, i);
-    value = attribute(object, name);
-    if (!blis_json_has(value)) {
-      return bytes;
-    }
-    add_text(r, value, &bytes);
-  }
+  const char *list = of_response ? "gen_ai.completion" : "gen_ai.prompt";
+  const char *other = of_response ? "llm.output_messages" : "llm.input_messages";
+  bytes += bytes_of_list(r, object, list, "content");
+  bytes += bytes > 0 ? 0 : bytes_of_list(r, object, other, "message.content");
+  return bytes > 0 ? bytes : bytes_of_events(r, object, of_response);
 }
 
 static blis_status read_tokens(blis_json_value value, uint32_t *tokens, blis_error *error) {
@@ -230,8 +267,8 @@ static blis_status count_tokens(reading *r, blis_json_value object, span *made, 
                                         "output.value",           NULL};
   blis_json_value input = first_of(object, inputs);
   blis_json_value output = first_of(object, outputs);
-  size_t prompt = blis_json_has(input) ? 0 : bytes_of(r, object, prompts, "gen_ai.prompt");
-  size_t answer = blis_json_has(output) ? 0 : bytes_of(r, object, answers, "gen_ai.completion");
+  size_t prompt = blis_json_has(input) ? 0 : bytes_of(r, object, prompts, false);
+  size_t answer = blis_json_has(output) ? 0 : bytes_of(r, object, answers, true);
   *has_tokens = blis_json_has(input) || prompt > 0;
   BLIS_TRY(read_tokens(input, &made->prompt_tokens, error));
   BLIS_TRY(read_tokens(output, &made->output_tokens, error));
@@ -301,7 +338,8 @@ static blis_status read_spans(reading *r, blis_json_value list, uint32_t trace, 
 }
 
 static blis_status read_otlp(reading *r, blis_json_value resources, blis_error *error) {
-  static const char *const lists[] = {"scopeSpans", "instrumentationLibrarySpans", NULL};
+  static const char *const lists[] = {"scopeSpans", "scope_spans", "instrumentationLibrarySpans",
+                                      NULL};
   BLIS_TRY(blis_json_need_array(resources, error));
   for (size_t i = 0; i < blis_json_count(resources); i++) {
     blis_json_value scopes = blis__graph_first(blis_json_item(resources, i), lists);
@@ -435,28 +473,33 @@ static blis_status read_jaeger(reading *r, blis_json_value traces, blis_error *e
   return BLIS_OK;
 }
 
-/* Reads the spans of an object; *is_span is true if the object itself is a span. */
-static blis_status read_object(reading *r, blis_json_value object, bool *is_span,
+/* A span, all spans of a session, or spans of any sessions. */
+typedef enum layout { SPAN, SESSION, BATCH } layout;
+
+/* Reads the spans of an object. */
+static blis_status read_object(reading *r, blis_json_value object, layout *found,
                                blis_error *error) {
-  static const char *const otlp[] = {"resourceSpans", "batches", NULL};
+  static const char *const otlp[] = {"resourceSpans", "resource_spans", "batches", NULL};
   blis_json_value resources = blis__graph_first(object, otlp);
   blis_json_value list = blis_json_member(object, "spans");
   blis_json_value traces = blis_json_member(object, "data");
-  *is_span = false;
+  *found = BATCH;
   if (blis_json_has(resources)) {
     return read_otlp(r, resources, error);
   }
   if (blis_json_has(list)) {
+    *found = SESSION;
     return read_session_object(r, object, list, error);
   }
   if (blis_json_has(traces)) {
     return read_jaeger(r, traces, error);
   }
-  *is_span = true;
+  *found = SPAN;
   return read_span(r, object, 0, error);
 }
 
-/* Reads objects until a session is complete; stores the first span of the next session. */
+/* Reads objects until a session is complete; stores the first span of the next session. A file
+   with batches is read to its end. */
 static blis_status read_session(reading *r, blis_error *error) {
   r->spans.count = 0;
   r->next = 0;
@@ -464,21 +507,23 @@ static blis_status read_session(reading *r, blis_error *error) {
     BLIS_TRY_MEM(blis_array_push(r->rows.alloc, &r->spans, r->held), error);
     r->has_held = false;
   }
+  bool has_batches = false;
   for (;;) {
     blis_json_value object;
     bool has_object;
-    bool is_span;
+    layout found;
     size_t had = r->spans.count;
     BLIS_TRY(next_object(r, &object, &has_object, error));
     if (!has_object) {
       return BLIS_OK;
     }
-    BLIS_TRY(read_object(r, object, &is_span, error));
-    if (!is_span && r->spans.count > 0) {
+    BLIS_TRY(read_object(r, object, &found, error));
+    has_batches = has_batches || found == BATCH;
+    if (found == SESSION && !has_batches && r->spans.count > 0) {
       return BLIS_OK;
     }
-    bool is_other =
-        had > 0 && r->spans.count > had && r->spans.items[had].trace != r->spans.items[0].trace;
+    bool is_other = !has_batches && had > 0 && r->spans.count > had &&
+                    r->spans.items[had].trace != r->spans.items[0].trace;
     if (is_other) {
       r->held = r->spans.items[--r->spans.count];
       r->has_held = true;
