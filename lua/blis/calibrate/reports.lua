@@ -79,9 +79,15 @@ local function read_guidellm(path, root)
       local place = ("%s: benchmark %d, request %d"):format(path, b, i)
       local timings = value_of(value_of(one, "info"), "timings") or {}
       local function time(name) return number_of(timings, name, place) end
-      local start, last = time "request_start", time "last_token_iteration" or time "last_iteration"
+      -- Members of the request itself are of 2025.
+      local function old(name) return number_of(one, name, place) end
+      local start = time "request_start" or old "request_start_time" or old "start_time"
+      local ttft_ms = old "time_to_first_token_ms"
       local first = time "first_output_token_iteration" or time "first_token_iteration"
-        or time "first_iteration"
+        or time "first_iteration" or old "first_token_time"
+        or start and ttft_ms and start + ttft_ms / 1000
+      local last = time "last_token_iteration" or time "last_iteration" or old "last_token_time"
+        or old "request_end_time" or old "end_time"
       if not (start and first and last) then
         all:drop("they have no times of their tokens")
       else
@@ -103,7 +109,7 @@ local function read_inference_perf(path, root)
   for i, one in ipairs(root) do
     local place = ("%s: request %d"):format(path, i)
     local info = value_of(one, "info") or {}
-    local response = value_of(info, "response_metrics") or {}
+    local response = value_of(info, "response_metrics") or info -- info itself in 2025
     local times = list_of(response, "output_token_times", place) or {}
     local start = number_of(one, "start_time", place)
     local function time(index)

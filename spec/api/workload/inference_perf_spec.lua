@@ -185,7 +185,8 @@ data:
         ":1: load.type is 'trace_session_replay', expected constant, poisson, or concurrent",
       [load_of "{ sweep: { type: linear } }" .. lengths] = ":1: load.sweep searches",
       [load_of "3" .. lengths] = ":1: load is 3, expected a section",
-      ["load: { stages: [{ rate: 5, duration: 20 }] }\n"] = ":1: data is missing, expected a section",
+      ["load: { stages: [{ rate: 5, duration: 20 }] }\n"] =
+        ":1: data is missing, expected a section",
       [stage .. "data: { type: shareGPT }\n"] = ":3: data.type is 'shareGPT', which has no lengths "
         .. "to sample; expected random, synthetic, shared_prefix, or "
         .. "conversation_replay; 'blis run --graphs FILE --rate X' plays a ShareGPT file",

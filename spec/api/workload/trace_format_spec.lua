@@ -168,6 +168,14 @@ describe("results of AIPerf and GenAI-Perf", function()
       .. '"info":{"input_tokens":9,"output_tokens":4,"output_token_times":[5.5]},"error":null}]')))
   end)
 
+  it("of GuideLLM have their starts in the request, as in early 2025", function()
+    for _, members in ipairs { '"prompt_tokens":9,"output_tokens":4',
+      '"input_metrics":{"text_tokens":9},"output_metrics":{"text_tokens":4}' } do
+      assert.equal("@0:9+4 @1000000:9+4", shape(read(('{"benchmarks":[{"requests":{"successful":'
+        .. '[{"start_time":5.0,%s},{"start_time":6,%s}]}}]}'):format(members, members))))
+    end
+  end)
+
   it("are profiles with texts, whose tokens are derived from bytes", function()
     local function profile(payload)
       return '{"experiments":[{"experiment":{"mode":"rate"},"requests":[{"timestamp":2000000,'

@@ -5,7 +5,8 @@
  *                   {start_time (s), info: {request_metrics, response_metrics}};
  *                   in 2025 info: {input_tokens, output_tokens}
  *   guidellm        benchmarks, each with requests.successful: prompt_tokens,
- *                   output_tokens, request_start_time (s) or info.timings
+ *                   output_tokens, request_start_time (s) or info.timings;
+ *                   in early 2025 start_time
  *
  * Each file is one JSON text. Failed requests are skipped, with a note; GuideLLM
  * has a separate list for them. Arrivals are relative to the earliest request.
@@ -104,10 +105,15 @@ const blis__trace_format blis__trace_inference_perf = {
 /* GuideLLM. */
 
 static bool recognise_guidellm(blis_slice head) {
+  static const char *const others[] = {"\"metadata\"", "\"generative_benchmark\"", "\"run_stats\"",
+                                       "\"successful\""};
+  bool has_other = false;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    has_other = has_other || blis__trace_head_has(head, others[i]);
+  }
   return head.length > 0 && head.data[0] == '{' &&
          (blis__trace_head_has(head, "\"guidellm_version\"") ||
-          (blis__trace_head_has(head, "\"metadata\"") &&
-           blis__trace_head_has(head, "\"benchmarks\"")));
+          (has_other && blis__trace_head_has(head, "\"benchmarks\"")));
 }
 
 static blis_status open_guidellm(void *reader, blis_error *error) {
@@ -118,17 +124,25 @@ static blis_status open_guidellm(void *reader, blis_error *error) {
   return blis_json_need_array(r->lists, error);
 }
 
+/* Returns the count of tokens of a request: a member of it, or the text tokens of its metrics. */
+static blis_json_value counted(blis_json_value one, const char *key, const char *metrics) {
+  blis_json_value count = blis_json_member(one, key);
+  blis_json_value text = blis_json_member(blis_json_member(one, metrics), "text_tokens");
+  return blis_json_has(count) || !blis_json_has(text) ? count : text;
+}
+
 static blis_status read_guidellm(reading *r, blis_json_value one, blis_request *row,
                                  blis_error *error) {
   blis_json_value info = blis_json_member(one, "info");
   blis_json_value timings = blis_json_member(info, "timings");
   *row = (blis_request){0};
   BLIS_TRY(blis_json_need_object(one, error));
-  BLIS_TRY(read_start(first_of(blis_json_member(one, "request_start_time"),
-                               blis_json_member(timings, "request_start")),
-                      row, error));
-  BLIS_TRY(read_tokens(blis_json_member(one, "prompt_tokens"), &row->prompt_tokens, error));
-  BLIS_TRY(read_tokens(blis_json_member(one, "output_tokens"), &row->output_tokens, error));
+  blis_json_value start = first_of(blis_json_member(one, "request_start_time"),
+                                   blis_json_member(timings, "request_start"));
+  BLIS_TRY(read_start(first_of(start, blis_json_member(one, "start_time")), row, error));
+  BLIS_TRY(read_tokens(counted(one, "prompt_tokens", "input_metrics"), &row->prompt_tokens, error));
+  BLIS_TRY(
+      read_tokens(counted(one, "output_tokens", "output_metrics"), &row->output_tokens, error));
   return blis__trace_name(r->rows.job, info, "conversation_id", &row->session, error);
 }
 
