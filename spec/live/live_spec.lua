@@ -105,10 +105,28 @@ describe("blis live #host", function()
         "ignore_eos": true}}'; get /reset_prefix_cache; post /reset_prefix_cache '']])
     assert.matches('{"version":"9.9"} 200\n{"server_load":0} 200', out)
     assert.matches('"id":"m","object":"model","owned_by":"vllm"', out)
-    assert.matches('{"count":3,"max_model_len":131072,"tokens":%[%d+,%d+,%d+%]', out)
+    assert.matches('{"count":3,"max_model_len":40960,"tokens":%[%d+,%d+,%d+%]', out)
     assert.matches('{"prompt":" aab~5Ca"}', out)
     assert.matches('%[{"token_ids":%[7,8%],"features":null}%]', out)
     assert.matches('"finish_reason":{"type":"length","length":2},"prompt_tokens":1', out)
+  end)
+
+  it("serves sequences up to the limit of the model, and of the KV cache", function()
+    local try = [[
+      ask() { echo "{\"prompt\": [$(seq -s, $1)], \"max_tokens\": 1, \"ignore_eos\": true}" |
+        curl -s -m 5 -w ' %{http_code}\n' -H "$J" -d @- $URL/v1/completions; }
+      curl -s $URL/v1/models; ]]
+    local out = with_server("", try .. "ask 40959; ask 40960")
+    assert.matches('"max_model_len":40960', out)
+    assert.matches('"prompt_tokens":40959.* 200\n{"error"', out)
+    assert.matches("maximum context length is 40960 tokens. However, your request has 40960 input",
+      out)
+    assert.matches('"code":400}} 400\n', out)
+    for _, flags in ipairs { "--total-kv-blocks 10", "--total-kv-blocks 10 --max-model-len 0" } do
+      out = with_server(flags, try .. "ask 159; ask 160; ask 5000")
+      assert.matches('"max_model_len":160', out)
+      assert.matches('"prompt_tokens":159.* 200\n{"error".*"code":400}} 400\n{.*}} 400\n', out)
+    end
   end)
 
   it("cancels on disconnect, frees the KV cache, and counts it", function()

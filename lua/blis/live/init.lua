@@ -16,7 +16,7 @@ local vocabulary = 128256
 -- Number of lengths from which those of answers are drawn.
 local length_count = 4096
 
--- Longest sequence where neither the options nor the model sets it.
+-- Longest sequence of an engine without a limit, such as one with a latency model in Lua.
 local usual_max_model_len = 131072
 
 -- Greatest number of instances with an address, those included that come later.
@@ -62,14 +62,33 @@ local function adapters_of(cluster)
   return list
 end
 
+--- Returns the longest sequence that an engine accepts: its maximum sequence length, or all tokens
+--- of its KV cache if that is unlimited.
+local function longest_of_engine(options)
+  local whole = { horizon_us = math.maxinteger }
+  for key, value in pairs(options) do whole[key] = value end
+  local is_known, facts = pcall(core.engine_facts, whole)
+  local longest = is_known and facts.max_model_len or options.max_model_len or 0
+  if longest > 0 then return longest end
+  return is_known and facts.kv_tokens or usual_max_model_len
+end
+
+--- Returns the longest sequence that each instance of a cluster accepts.
+local function longest_of(cluster)
+  local longest = math.maxinteger
+  for _, options in ipairs(cluster.groups or { cluster }) do
+    longest = math.min(longest, longest_of_engine(options))
+  end
+  return longest
+end
+
 --- Returns the desk of a cluster (src/live/desk.h).
 local function desk_of(values, config)
   local cluster = config.cluster
-  local max_model_len = cluster.max_model_len or 0
-  if max_model_len == 0 then max_model_len = usual_max_model_len end
   return core.live_desk {
     models = names_of(values), adapters = adapters_of(cluster),
-    max_model_len = max_model_len, vocabulary = vocabulary, media_tokens = values.media_tokens,
+    max_model_len = longest_of(cluster), vocabulary = vocabulary,
+    media_tokens = values.media_tokens,
     block_tokens = cluster.block_size, seed = config.seed,
     lengths = lengths_of(values, config.seed), instances = cluster.instances,
     flavor = values.metrics_flavor,
