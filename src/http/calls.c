@@ -252,14 +252,15 @@ static void begin_stream(blis__call *call) {
 /*
  * Writes unsent data immediately instead of in the next iteration of the loop. One iteration may
  * add several events to a stream, and each event takes 1 KiB of a buffer until it is written. Data
- * that the socket does not accept, and errors, are left to libevent.
+ * that the socket does not accept, and errors, are left to libevent. Returns true if no data is
+ * left.
  */
-static void write_now(const blis__call *call) {
-  struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
+static bool write_now(struct bufferevent *stream) {
   struct evbuffer *output = bufferevent_get_output(stream);
   evbuffer_unfreeze(output, 1);
-  (void)evbuffer_write(output, bufferevent_getfd(stream));
+  int written = evbuffer_write(output, bufferevent_getfd(stream));
   evbuffer_freeze(output, 1);
+  return written > 0 && evbuffer_get_length(output) == 0;
 }
 
 static void send_due(blis__call *call) {
@@ -289,12 +290,14 @@ static void send_due(blis__call *call) {
   struct evhttp_request *request = call->request;
   evhttp_send_reply_chunk(request, server->out);
   evbuffer_drain(server->out, evbuffer_get_length(server->out));
+  struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
   if (is_over) {
     release_input(call);
     free_call(call);
     evhttp_send_reply_end(request);
-  } else {
-    write_now(call);
+    (void)write_now(stream); /* libevent ends the request in the next iteration */
+  } else if (write_now(stream)) {
+    bufferevent_disable(stream, EV_WRITE); /* until the next token; saves a callback for each */
   }
 }
 
@@ -498,6 +501,14 @@ static bool begin_prefill(blis__call *call, int64_t instance) {
   return server->status == BLIS_OK;
 }
 
+/* Frees the body of the request, which only end_prefill reads again. */
+static void drop_body(const blis__call *call) {
+  struct evbuffer *body = evhttp_request_get_input_buffer(call->request);
+  if (call->prefill == NULL) {
+    evbuffer_drain(body, evbuffer_get_length(body));
+  }
+}
+
 void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_live_api api) {
   blis__http *server = door->server;
   blis_live_refusal refusal = {0};
@@ -507,7 +518,7 @@ void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_liv
     blis__http_refuse(server, request, &refusal);
     return;
   }
-  blis__http_advance(server);
+  blis__http_advance_to_arrival(server);
   if (server->status != BLIS_OK) {
     return;
   }
@@ -522,6 +533,7 @@ void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_liv
                                                                    : submit(call, pull_of(server));
   if (is_begun) {
     hold_input(call);
+    drop_body(call);
   }
 }
 

@@ -1,8 +1,11 @@
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "base/time.h"
@@ -53,12 +56,8 @@ static void note_lateness(blis__http *server, int64_t now_us) {
   }
 }
 
-void blis__http_advance(blis__http *server) {
-  if (server->status != BLIS_OK) {
-    return;
-  }
-  int64_t now_us = simulated_us(server);
-  if (now_us < blis_live_desk_now_us(server->desk)) {
+static void advance_to(blis__http *server, int64_t now_us) {
+  if (server->status != BLIS_OK || now_us < blis_live_desk_now_us(server->desk)) {
     return;
   }
   note_lateness(server, now_us);
@@ -66,6 +65,23 @@ void blis__http_advance(blis__http *server) {
   if (server->status != BLIS_OK) {
     event_base_loopbreak(server->base);
   }
+}
+
+void blis__http_advance(blis__http *server) {
+  advance_to(server, simulated_us(server));
+}
+
+/* The loop reads the clock when it wakes. At that time, the kernel had the end of the request. */
+void blis__http_advance_to_arrival(blis__http *server) {
+  struct timeval woken;
+  struct timeval now;
+  event_base_gettimeofday_cached(server->base, &woken);
+  evutil_gettimeofday(&now, NULL);
+  int64_t age_us = (now.tv_sec - woken.tv_sec) * INT64_C(1000000) + now.tv_usec - woken.tv_usec;
+  /* A change of the system clock must not move the arrival. */
+  bool is_plausible = age_us >= 0 && age_us <= BLIS__ARRIVAL_AGE_MAX_US;
+  advance_to(server,
+             simulated_us(server) - (is_plausible ? (int64_t)((double)age_us * server->speed) : 0));
 }
 
 /* Waking. */
@@ -99,6 +115,11 @@ static blis_status listen_at(blis__http *server, size_t i, blis_error *error) {
                      (unsigned)endpoint->port,
                      evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
   }
+  /* Connections inherit this: a token must not wait until the client acknowledges the previous
+     one. */
+  const int is_immediate = 1;
+  (void)setsockopt(evhttp_bound_socket_get_fd(door->socket), IPPROTO_TCP, TCP_NODELAY,
+                   &is_immediate, sizeof is_immediate);
   return BLIS_OK;
 }
 
@@ -295,6 +316,8 @@ static struct event_base *new_base(void) {
     return NULL;
   }
   event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
+  /* Each token starts and ends the wait for a writable socket; the changelist drops such pairs. */
+  event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
   struct event_base *base = event_base_new_with_config(config);
   event_config_free(config);
   return base;

@@ -23,7 +23,9 @@ enum {
      takes 1 KiB of a buffer of libevent. */
   BLIS__OUTPUT_MAX = 2 << 10,
   BLIS__INPUT_MAX = 8 << 10, /* limit on input of later requests while a response is being sent */
-  BLIS__LAGS = 4096          /* number of recent wake-ups in the summary */
+  /* Limit on the time between the receipt of a request and its arrival in the simulation. */
+  BLIS__ARRIVAL_AGE_MAX_US = 50000,
+  BLIS__LAGS = 4096 /* number of recent wake-ups in the summary */
 };
 
 typedef struct blis__http blis__http;
@@ -108,6 +110,10 @@ void blis__http_set_speed(blis__http *server, double speed);
 
 /* Advances the simulation to the current time. A failure stops the loop. */
 void blis__http_advance(blis__http *server);
+
+/* Advances the simulation to the time at which the loop received the request that it handles now,
+   unless the simulation is already later. Parsing then does not delay the arrival. */
+void blis__http_advance_to_arrival(blis__http *server);
 
 /* Routes (routes.c): handles every request of a door. */
 void blis__http_on_request(struct evhttp_request *request, void *door);
