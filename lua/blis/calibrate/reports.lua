@@ -197,6 +197,9 @@ function reports.read(path, text)
     return { format = "inference-perf", requests = read_inference_perf(path, root) }
   elseif value_of(root, "mean_ttft_ms") then
     fail(path, "this vLLM bench result has no requests; write it with --save-detailed")
+  elseif value_of(root, "request_throughput") and value_of(root, "input_sequence_length") then
+    fail(path, "this summary of GenAI-Perf or AIPerf has no requests; a fit requires a table (CSV) "
+      .. "of means at several rates")
   end
   fail(path, "unknown report; expected one of vLLM bench serve (--save-detailed), GuideLLM or "
     .. "inference-perf")
