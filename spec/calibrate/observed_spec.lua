@@ -259,6 +259,8 @@ describe("measurements in reports", function()
   it("are refused with the reason", function()
     assert.matches("write it with --save-detailed", refusal '{ "mean_ttft_ms": 12 }', 1, true)
     assert.matches("unknown report", refusal '{ "x": 12 }', 1, true)
+    assert.matches("this summary of GenAI-Perf or AIPerf has no requests",
+      refusal '{ "request_throughput": {}, "input_sequence_length": {} }', 1, true)
     assert.matches("FILE:1:", refusal '{ "x": ', 1, true)
     assert.matches("output_tokens is nil; expected a whole number from 1",
       refusal('{ "benchmarks": [ { "requests": { "successful": [ { "prompt_tokens": 2, "info": '

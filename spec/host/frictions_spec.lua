@@ -169,7 +169,8 @@ describe("the program", function()
     local outcome = program.run("capacity", "--target", "ttft_ms.p95=100000", "--num-requests",
       "100", "--quiet", "--format", "csv", "--to", "2", "--replications", "1")
     assert.truthy(outcome.out:find("^rate,verdict,met,missed,overloaded,unsettled,requests,"
-      .. "missed_share,ttft_ms.p95\n1,met,"), outcome.out .. outcome.err)
+      .. "missed_share,ttft_ms.p95,range_low,range_high,expected_error,error_basis,error_reason\n"
+      .. "1,met,"), outcome.out .. outcome.err)
   end)
 end)
 
