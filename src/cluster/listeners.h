@@ -30,7 +30,7 @@
  * set.
  */
 typedef enum blis__moment {
-  BLIS__ARRIVED,           /* the request is counted and in the table */
+  BLIS__ARRIVED,           /* the request is counted and in the table; delay_us */
   BLIS__ADMITTING,         /* before any admission policy; refusal */
   BLIS__ADMISSION_DECIDED, /* admission */
   BLIS__ADMITTED,          /* routing follows, unless a listener takes the request */
@@ -97,6 +97,7 @@ typedef struct blis__news {
   const char **refusal; /* if set to non-NULL, the request is rejected for this reason */
   /* True = the listener has taken the request and will send it on later. */
   bool *is_taken;
+  int64_t *delay_us; /* time until the request reaches admission, to which listeners may add */
   struct blis__choice *choice;    /* choice of a router (stages.h) */
   int64_t *peer;                  /* instance of another stage; -1 = none */
   const blis_routing_view **view; /* candidates of the policy */

@@ -45,9 +45,12 @@ static blis_status classify(blis_cluster *cluster, blis__cluster_request *reques
   return BLIS_OK;
 }
 
-/* Handles an arrival. *entered is the request in the table. */
+/*
+ * Handles an arrival. *entered is the request in the table, which reaches admission after
+ * *delay_us.
+ */
 static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
-                         blis__cluster_request **entered, blis_error *error) {
+                         blis__cluster_request **entered, int64_t *delay_us, blis_error *error) {
   int64_t limit = cluster->config.max_requests_in_memory;
   if (limit > 0 && cluster->counts.in_flight >= limit) {
     return blis_fail(error, BLIS_ERR_NOMEM,
@@ -65,15 +68,16 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
   cluster->counts.arrived++;
   cluster->counts.in_flight++;
   cluster->fruitless = 0;
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__ARRIVED, error, .request = request));
+  *delay_us = 0;
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__ARRIVED, error, .request = request, .delay_us = delay_us));
   *entered = request;
   return BLIS_OK;
 }
 
 static BLIS_ALWAYS_INLINE blis_status go_to_admission(blis_cluster *cluster,
                                                       blis__cluster_request *request,
-                                                      blis_error *error) {
-  int64_t latency_us = cluster->config.admission_latency_us;
+                                                      int64_t delay_us, blis_error *error) {
+  int64_t latency_us = cluster->config.admission_latency_us + delay_us;
   if (latency_us > 0 || !blis__cluster_is_free(cluster)) {
     return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ADMISSION, latency_us, error);
   }
@@ -102,9 +106,10 @@ blis_status blis__cluster_arrive(blis_cluster *cluster, blis_error *error) {
     return blis__cluster_fetch_arrival(cluster, error);
   }
   blis__cluster_request *request;
-  BLIS_TRY(enter(cluster, &cluster->arrival, &request, error));
+  int64_t delay_us;
+  BLIS_TRY(enter(cluster, &cluster->arrival, &request, &delay_us, error));
   BLIS_TRY(blis__cluster_fetch_arrival(cluster, error));
-  return go_to_admission(cluster, request, error);
+  return go_to_admission(cluster, request, delay_us, error);
 }
 
 blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster, uint32_t index,
@@ -115,8 +120,9 @@ blis_status blis__cluster_follow_up_arrives(blis_cluster *cluster, uint32_t inde
     return BLIS_OK;
   }
   blis__cluster_request *request;
-  BLIS_TRY(enter(cluster, &follow_up, &request, error));
-  return go_to_admission(cluster, request, error);
+  int64_t delay_us;
+  BLIS_TRY(enter(cluster, &follow_up, &request, &delay_us, error));
+  return go_to_admission(cluster, request, delay_us, error);
 }
 
 /* Decisions. */

@@ -24,6 +24,7 @@
   XX(PULLS, pulls)                                                                                 \
   XX(TENANTS, tenants)                                                                             \
   XX(PINS, pins)                                                                                   \
+  XX(REGIONS, regions)                                                                             \
   XX(GATEWAY, gateway)                                                                             \
   XX(HANDOFF, handoff)                                                                             \
   XX(ENCODE, encode)                                                                               \
@@ -49,6 +50,7 @@ typedef enum blis__request_part {
   BLIS__PART_ENCODE,
   BLIS__PART_HANDOFF,
   BLIS__PART_CASCADE,
+  BLIS__PART_REGIONS,
   BLIS__REQUEST_PART_COUNT
 } blis__request_part;
 

@@ -59,6 +59,15 @@
   EXTRA(decode_e2e_us, MAYBE, SAVED, "handoffs",                                                   \
         "profile go-blis, where a decode is a request: from the start of decoding to its end")
 
+#define BLIS_REGION_RECORD_FIELDS(EXTRA)                                                           \
+  EXTRA(client_region, NAME, EVERYWHERE, "regions", "with regions: region of its client")          \
+  EXTRA(region, NAME, EVERYWHERE, "regions", "region of its last gateway and its instance")        \
+  EXTRA(forwards, SMALL, EVERYWHERE, "regions", "times that a gateway sent it to another region")  \
+  EXTRA(client_ttft_us, MAYBE, EVERYWHERE, "regions",                                              \
+        "from its start at the client to the first token there: ttft_us and all ways")             \
+  EXTRA(client_e2e_us, MAYBE, EVERYWHERE, "regions",                                               \
+        "from its start at the client to the last token there, if it was completed")
+
 #define BLIS_RECORD_FIELDS(OTHER, WIDE, WORD, BITS, LABEL, EXTRA)                                  \
   OTHER(id, "string", EXPORTED, "", "\"request_17\"")                                              \
   WORD(int64_t, number, INTEGER, EVERYWHERE, "", "number of the request in its workload, from 0")  \
@@ -117,6 +126,7 @@
   OTHER(steps, "integer?", EXPORTED, "cascade", "number of its attempts, with a cascade")          \
   OTHER(model_used, "string?", EXPORTED, "cascade", "model of its last attempt, with a cascade")   \
   OTHER(verdict, "string?", EXPORTED, "cascade", "verdict about its last attempt, with a cascade") \
+  BLIS_REGION_RECORD_FIELDS(EXTRA)                                                                 \
   EXTRA(program, NAME, EVERYWHERE, "tasks", "its session graph")
 
 /*

@@ -35,6 +35,7 @@ typedef struct blis_request_end {
   const struct blis_stage_times *stages; /* NULL = no encode stage and no hand-off */
   blis_record_extras *extras;            /* the extra fields of its record; NULL = none */
   const struct blis_kv_hits *hits;       /* NULL = no tiers, or never admitted */
+  int64_t return_us;                     /* time from the end at the instance to the client */
 } blis_request_end;
 
 #endif
