@@ -105,6 +105,9 @@ describe("the annotations", function()
       local pools = { prefill_instances = 1, decode_instances = 1 }
       rawset(result, "handoffs", blis.run { cluster = pools }.handoffs)
       local spot = { steps = { { at = 0, available = 1 } } }
+      local groups = { { instances = 1, region = "us" } }
+      rawset(result, "regions", blis.run { cluster = { groups = groups },
+        regions = { rtt_ms = {}, default_origin = "us" } }.regions)
       rawset(result, "spot", blis.run { cluster = { spot = spot } }.spot)
       check_class("Result", result, "result")
     end

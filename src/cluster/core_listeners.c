@@ -97,8 +97,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *n
                             blis_error *error) {
   const blis_request_source *source = ud;
   const blis_live_request *live = &news->request->live;
-  int64_t return_us = news->end->return_us;
-  int64_t end_us = news->end->end_us + return_us;
+  int64_t end_us = news->end->end_us + news->end->return_us;
   if (live->state < BLIS_REQUEST_COMPLETED) {
     return BLIS_OK;
   }
@@ -106,8 +105,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *n
                                         .produced_tokens = live->itl_count,
                                         .is_completed = blis_request_is_completed(live->state),
                                         .scheduling_delay_us = live->scheduling_delay_us,
-                                        .ttft_us =
-                                            live->ttft_us < 0 ? -1 : live->ttft_us + return_us,
+                                        .ttft_us = live->ttft_us,
                                         .cached_tokens = news->end->cached_tokens};
   blis_request follow_up;
   bool has_follow_up = false;

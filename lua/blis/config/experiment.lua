@@ -36,6 +36,11 @@ return {
         .. "one router.",
     },
     {
+      name = "regions", type = "any",
+      doc = "Regions of clients, gateways, and instances, and the latency between them: { rtt_ms = "
+        .. "{ us = { eu = 90 } }, routing = \"nearest\" }. Each group of the cluster has a region.",
+    },
+    {
       name = "cascade", type = "any",
       doc = "Models that are called in order until an answer is good enough: { chain = { "
         .. "\"small\", \"large\" }, confidence_threshold = -1 }, or a result of blis.cascade.",

@@ -37,6 +37,10 @@ local options = {
     doc = "Price of an instance, as seen by policies. Defaults to the total price of its GPUs.",
   },
   {
+    name = "region", type = "string",
+    doc = "Region of the instances, for the option `regions` of an experiment.",
+  },
+  {
     name = "role", type = "choice", choices = { "prefill", "decode", "both", "encode", "none" },
     doc = "Role of the instances in a disaggregated cluster. If any group has a role, groups "
       .. "without a role receive no requests.",

@@ -108,6 +108,7 @@ local list = {
     unmeasured = { text = "spot instances", ttft_only = true }, line = "spot" },
   { name = "routers", experiment = { "routers" }, part = "routers", line = "routers",
     flags_at = 52 },
+  { name = "regions", experiment = { "regions" }, part = "regions", line = "regions" },
   { name = "scaling", experiment = { "autoscaler", "scaling" }, part = "scaling",
     unmeasured = { text = "waits for new instances", ttft_only = true }, flags_at = 90 },
   { name = "cascade", experiment = { "cascade" }, part = "cascade",

@@ -263,6 +263,15 @@ function scorer:observe(request, instance) end
 ---@field kv_utilization number
 ---@field gateway_queue_size number
 
+--- A region as functions of `regions.routing` see it.
+---@class blis.RegionLook
+---@field name string
+---@field rtt_ms number round-trip time to the client; to the gateway if it forwards
+---@field in_flight integer requests on their way to the region or in it
+---@field instances integer instances in service
+---@field cost_per_hour number mean over its instances
+---@field is_full boolean see regions.spill_above
+
 --- An instance, for saturation detectors in Lua, with the signals of its latest sample.
 ---@class blis.SaturationInstance
 ---@field queue_depth number

@@ -216,6 +216,8 @@ local parts = {
   { name = "requests_without_router", type = "integer", unit = "requests", better = "less",
     asked = "routers = ...",
     doc = "with routers: routed by fail_open, or rejected, while no replica was up" },
+  { name = "regions", class = "Regions", asked = "regions = ...",
+    doc = "with regions: what clients measured, and what crossed regions" },
   { name = "cascade", class = "Cascade", asked = "cascade = ...",
     doc = "with cascade: requests have attempts, steps, model_used and verdict" },
   { name = "tasks", class = "Tasks", asked = "workload = { graphs = ... }",
@@ -385,6 +387,11 @@ figures.classes = {
   class("Lora", "LoRA adapters, over all instances.", nil, lists.lora, {
     { name = "adapters", class = "LoraAdapter", is_list = true,
       doc = "adapters that were loaded at least once" } }),
+  class("Region", "A region of clients, a gateway, and instances.", nil, {
+    { name = "name", type = "string", doc = "as the experiment names it" } }, lists.region),
+  class("Regions", "Regions, all together.", nil, lists.regions, {
+    { name = "regions", class = "Region", is_list = true,
+      doc = "each of them, those with instances first" } }),
   class("Coverage", "Steps outside the calibrated range of the step times.", nil, {
     { name = "steps_beyond", type = "integer", better = "less",
       doc = "number of steps outside the calibrated range, over all instances" },

@@ -5,11 +5,13 @@
 #include "cluster/encode/encode.h"
 #include "cluster/gateway/gateway.h"
 #include "cluster/handoff/handoff.h"
+#include "cluster/regions/regions.h"
 #include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/adapters.h"
 #include "lua/policies/queue/gateway.h"
 #include "lua/policies/routing/disaggregation.h"
+#include "lua/policies/routing/regions.h"
 #include "lua/policies/routing/replicas.h"
 #include "lua/policies/routing/routing.h"
 #include "lua/results/attempts.h"
@@ -357,6 +359,43 @@ static void set_routers(lua_State *L, const bind_simulation *sim, const blis_sum
   set_replica_reports(L, &sim->view);
 }
 
+/* Regions. */
+
+static void configure_regions(lua_State *L, int config, bind_simulation *sim,
+                              blis_cluster_config *made) {
+  if (lua_getfield(L, config, "regions") != LUA_TNIL) {
+    blis_regions *regions = push_buffer(L, 1, sizeof *regions);
+    check_regions(L, lua_gettop(L) - 1, &sim->view, regions);
+    made->options[BLIS_FEATURE_REGIONS] = regions;
+  }
+}
+
+static void push_regions(lua_State *L, const blis_cluster *cluster) {
+  uint32_t count = blis_cluster_region_count(cluster);
+  blis_regions_summary all;
+  blis_regions_summary_fill(&all, cluster);
+  lua_createtable(L, 0, 6);
+  set_figures(L, BLIS_FIGURES_REGIONS, &all);
+  lua_createtable(L, (int)count, 0);
+  for (uint32_t r = 0; r < count; r++) {
+    blis_region_summary region;
+    blis_region_summary_fill(&region, cluster, r);
+    lua_createtable(L, 0, 10);
+    set_field_string(L, "name", blis_cluster_region_name(cluster, r));
+    set_figures(L, BLIS_FIGURES_REGION, &region);
+    lua_rawseti(L, -2, (lua_Integer)r + 1);
+  }
+  lua_setfield(L, -2, "regions");
+}
+
+static void set_regions(lua_State *L, const bind_simulation *sim, const blis_summary *summary) {
+  (void)summary;
+  if (blis_cluster_region_count(sim->cluster) > 0) {
+    push_regions(L, sim->cluster);
+    lua_setfield(L, -2, "regions");
+  }
+}
+
 /* Configures autoscaling, faults, and prices. */
 
 static void configure_scaling(lua_State *L, int config, bind_simulation *sim,
@@ -413,5 +452,6 @@ const bind_feature bind_features[BIND_FEATURES] = {
     {.attach = attach_prices},
     {.attach = attach_billing},
     {.set_result = set_routers},
+    {.configure = configure_regions, .set_result = set_regions},
     {.configure = bind_configure_live},
 };

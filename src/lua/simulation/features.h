@@ -42,7 +42,7 @@ typedef struct bind_feature {
   void (*set_groups)(lua_State *L, const bind_simulation *sim);
 } bind_feature;
 
-enum { BIND_FEATURES = 13 };
+enum { BIND_FEATURES = 14 };
 extern const bind_feature bind_features[BIND_FEATURES];
 
 /* Calls a function of all features that define it. */

@@ -336,6 +336,30 @@
      "inter-token latency between chunks, which are the tokens of one step: "                      \
      "itl_ms without the zeros within a step")
 
+/* Metrics of regions, over all of them. Egress is data between two different regions. */
+#define BLIS_REGIONS_FIGURES(XX)                                                                   \
+  XX(TIMES, client_ttft_ms, "ms", LESS, "",                                                        \
+     "time to first token at the client, of completed requests: ttft_ms and all ways")             \
+  XX(TIMES, client_e2e_ms, "ms", LESS, "",                                                         \
+     "start to last token at the client, of completed requests")                                   \
+  XX(INTEGER, forwarded, "", LESS, "", "times that a gateway sent a request to another region")    \
+  XX(NUMBER, egress_gb, "GB", LESS, "", "prompts and responses sent to another region")            \
+  XX(NUMBER, egress_usd, "USD", LESS, "", "price of that data, billed to the sending region")
+
+/* Metrics of one region. */
+#define BLIS_REGION_FIGURES(XX)                                                                    \
+  XX(INTEGER, sent, "requests", NEUTRAL, "", "requests of its clients")                            \
+  XX(INTEGER, entered, "requests", NEUTRAL, "", "requests that its gateway received from clients") \
+  XX(INTEGER, served, "requests", NEUTRAL, "", "requests that its instances completed")            \
+  XX(INTEGER, forwarded, "requests", NEUTRAL, "",                                                  \
+     "requests that its gateway sent to another region")                                           \
+  XX(NUMBER, egress_gb, "GB", LESS, "", "data that it sent to other regions")                      \
+  XX(NUMBER, egress_usd, "USD", LESS, "", "price of that data")                                    \
+  XX(TIMES, client_ttft_ms, "ms", LESS, "",                                                        \
+     "time to first token at its clients, of completed requests")                                  \
+  XX(TIMES, client_e2e_ms, "ms", LESS, "",                                                         \
+     "start to last token at its clients, of completed requests")
+
 /* Metrics of data-parallel ranks, over all groups with a barrier; 0 without a barrier. */
 #define BLIS_RANKS_FIGURES(XX)                                                                     \
   XX(INTEGER, passes, "", NEUTRAL, "", "passes of groups at their barriers")                       \

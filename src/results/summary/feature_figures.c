@@ -8,6 +8,7 @@
 #include "cluster/gateway/gateway.h"
 #include "cluster/handoff/handoff.h"
 #include "cluster/ranks/ranks.h"
+#include "cluster/regions/regions.h"
 #include "cluster/watch/cache_belief.h"
 
 static void put_belief(blis_summary *summary, const blis_cluster *cluster) {
@@ -135,6 +136,42 @@ void blis_adapter_summary_fill(blis_adapter_summary *summary, const blis_cluster
   const blis_cluster_adapter a = blis_cluster_adapter_at(cluster, adapter);
   *summary = (blis_adapter_summary){
       .name = a.name, .loads = a.loads, .evictions = a.evictions, .instances = a.instances};
+}
+
+static double egress_gb(const blis_region_counts *counts) {
+  return (double)counts->egress_bytes / 1e9;
+}
+
+void blis_region_summary_fill(blis_region_summary *summary, const blis_cluster *cluster,
+                              uint32_t region) {
+  BLIS_ASSERT(region < blis_cluster_region_count(cluster));
+  const blis_region_counts c = blis_cluster_region_counts(cluster, region);
+  *summary = (blis_region_summary){.sent = c.sent,
+                                   .entered = c.entered,
+                                   .served = c.served,
+                                   .forwarded = c.forwarded,
+                                   .egress_gb = egress_gb(&c),
+                                   .egress_usd = egress_gb(&c) *
+                                                 blis_cluster_region_egress_price(cluster, region)};
+  blis_percentiles_of_sketch(&summary->client_ttft_ms,
+                             blis_cluster_region_client_ttft(cluster, region));
+  blis_percentiles_of_sketch(&summary->client_e2e_ms,
+                             blis_cluster_region_client_e2e(cluster, region));
+}
+
+void blis_regions_summary_fill(blis_regions_summary *summary, const blis_cluster *cluster) {
+  uint32_t count = blis_cluster_region_count(cluster);
+  *summary = (blis_regions_summary){.forwarded = 0};
+  for (uint32_t r = 0; r < count; r++) {
+    const blis_region_counts c = blis_cluster_region_counts(cluster, r);
+    summary->forwarded += c.forwarded;
+    summary->egress_gb += egress_gb(&c);
+    summary->egress_usd += egress_gb(&c) * blis_cluster_region_egress_price(cluster, r);
+  }
+  blis_percentiles_of_sketch(&summary->client_ttft_ms,
+                             blis_cluster_region_client_ttft(cluster, count));
+  blis_percentiles_of_sketch(&summary->client_e2e_ms,
+                             blis_cluster_region_client_e2e(cluster, count));
 }
 
 void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster, size_t index) {

@@ -119,6 +119,14 @@ static const blis_figure lora_figures[] = {BLIS_LORA_COUNT_MAP(OF_COUNTS)
 static const blis_figure adapter_figures[] = {BLIS_ADAPTER_FIGURES(MEMBER)};
 #undef OWNER
 
+#define OWNER blis_regions_summary
+static const blis_figure regions_figures[] = {BLIS_REGIONS_FIGURES(MEMBER)};
+#undef OWNER
+
+#define OWNER blis_region_summary
+static const blis_figure region_figures[] = {BLIS_REGION_FIGURES(MEMBER)};
+#undef OWNER
+
 #define OWNER blis_goodput
 static const blis_figure goodput_figures[] = {BLIS_GOODPUT_FIGURES(MEMBER)};
 #undef OWNER

@@ -43,6 +43,8 @@ typedef struct blis_figure {
   XX(RANKS, ranks)               /* blis_ranks_summary */                                          \
   XX(LORA, lora)                 /* blis_lora_summary */                                           \
   XX(ADAPTER, adapter)           /* blis_adapter_summary */                                        \
+  XX(REGIONS, regions)           /* blis_regions_summary */                                        \
+  XX(REGION, region)             /* blis_region_summary */                                         \
   XX(GOODPUT, goodput)           /* blis_goodput */                                                \
   XX(ATTEMPTS, attempts)         /* blis_attempt_figures */                                        \
   XX(CASCADE, cascade)           /* blis_cascade_figures */                                        \

@@ -87,6 +87,21 @@ typedef struct blis_adapter_summary {
 void blis_adapter_summary_fill(blis_adapter_summary *summary, const blis_cluster *cluster,
                                uint32_t adapter);
 
+/* Metrics of regions, over all of them. */
+typedef struct blis_regions_summary {
+  BLIS_REGIONS_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_regions_summary;
+
+/* Metrics of one region. */
+typedef struct blis_region_summary {
+  BLIS_REGION_FIGURES(BLIS_FIGURE_MEMBER)
+} blis_region_summary;
+
+/* Fill the metrics of a cluster with regions; region < blis_cluster_region_count(cluster). */
+void blis_regions_summary_fill(blis_regions_summary *summary, const blis_cluster *cluster);
+void blis_region_summary_fill(blis_region_summary *summary, const blis_cluster *cluster,
+                              uint32_t region);
+
 typedef struct blis_summary {
   blis_state_counts counts;
   BLIS_RESULT_FIGURES(BLIS_FIGURE_MEMBER)
