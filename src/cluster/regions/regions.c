@@ -140,7 +140,8 @@ static blis_status on_to_be_routed(void *ud, blis_cluster *cluster, const blis__
     return forward(cluster, news->request, to, error);
   }
   if (!is_able && able != 0) {
-    *news->refusal = "no-instance";
+    bool may_be_served = (able & regions->given.items[path->origin].may_serve_in) != 0;
+    *news->refusal = may_be_served ? "no-instance" : "no-resident";
   }
   return BLIS_OK;
 }

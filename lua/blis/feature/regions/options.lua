@@ -3,22 +3,22 @@
 ---@type blis.Section
 return {
   name = "regions",
-  summary = "Regions of clients, gateways, and instances, with the latency between them. Each group "
-    .. "of instances has a region: cluster = { groups = { { instances = 4, region = \"us\" }, ... } "
-    .. "}. Each region with instances has a gateway.",
+  summary = "Regions of clients, gateways, and instances, with the latency between them. Each "
+    .. "group of instances has a region: cluster = { groups = { { instances = 4, region = "
+    .. "\"us\" }, ... } }. Each region with instances has a gateway.",
   options = {
     {
       name = "rtt_ms", type = "any", required = true, unit = "ms",
-      doc = "Round-trip times, ms: { us = { eu = 90, asia = 150 }, eu = { asia = 200 } }. Each pair "
-        .. "is needed once. Within a region: 0, unless { us = { us = 2 } } sets it. Regions that "
+      doc = "Round-trip times, ms: { us = { eu = 90, asia = 150 }, eu = { asia = 200 } }. Each "
+        .. "pair is needed once. Within a region: 0, unless { us = { us = 2 } } sets it. Regions that "
         .. "appear only here have clients and no instances.",
     },
     {
       name = "routing", type = "any", default = "nearest",
       doc = "Choice of the region of a request, before the policy `routing` chooses an instance "
         .. "there: nearest (least RTT to the client), least-cost (least mean cost_per_hour of its "
-        .. "instances), weighted (in rotation, by `weights`), prefix (the region that last received "
-        .. "the first shared segment of the prompt, or the nearest one), or a function(request, "
+        .. "instances), weighted (in rotation, by `weights`), prefix (the region that last "
+        .. "received the first shared segment of the prompt, or the nearest one), or a function(request, "
         .. "regions) that returns one of the regions.",
     },
     {
@@ -27,8 +27,8 @@ return {
     },
     {
       name = "origin", type = "any", default = "tenant",
-      doc = "Region of the client of a request: tenant or client (this field of the request has the "
-        .. "name of the region), or a function(request) that returns the name.",
+      doc = "Region of the client of a request: tenant or client (this field of the request has "
+        .. "the name of the region), or a function(request) that returns the name.",
     },
     {
       name = "default_origin", type = "string",
@@ -36,8 +36,8 @@ return {
     },
     {
       name = "residency", type = "texts_by_name",
-      doc = "Regions that may serve requests, by region of the client: { eu = { \"eu\" } }. Default: "
-        .. "all.",
+      doc = "Regions that may serve requests, by region of the client: { eu = { \"eu\" } }. "
+        .. "Default: all.",
     },
     {
       name = "spill_above", type = "number", min = 0, max = 1e6, default = 0, unit = "requests",
@@ -70,8 +70,8 @@ return {
     {
       name = "health_interval_us", type = "time_us", min = 0, max = 3600000000, default = 0,
       unit = "us",
-      doc = "Interval of health checks. A region without instances in service is seen as down after "
-        .. "unhealthy_after failed checks. 0: at once.",
+      doc = "Interval of health checks. A region without instances in service is seen as down "
+        .. "after unhealthy_after failed checks. 0: at once.",
     },
     {
       name = "unhealthy_after", type = "integer", min = 1, max = 1000, default = 3,
