@@ -10,16 +10,16 @@ return {
     {
       name = "rtt_ms", type = "any", required = true, unit = "ms",
       doc = "Round-trip times, ms: { us = { eu = 90, asia = 150 }, eu = { asia = 200 } }. Each "
-        .. "pair is needed once. Within a region: 0, unless { us = { us = 2 } } sets it. Regions that "
-        .. "appear only here have clients and no instances.",
+        .. "pair is needed once. Within a region: 0, unless { us = { us = 2 } } sets it. Regions "
+        .. "that appear only here have clients and no instances.",
     },
     {
       name = "routing", type = "any", default = "nearest",
       doc = "Choice of the region of a request, before the policy `routing` chooses an instance "
         .. "there: nearest (least RTT to the client), least-cost (least mean cost_per_hour of its "
         .. "instances), weighted (in rotation, by `weights`), prefix (the region that last "
-        .. "received the first shared segment of the prompt, or the nearest one), or a function(request, "
-        .. "regions) that returns one of the regions.",
+        .. "received the first shared segment of the prompt, or the nearest one), or a "
+        .. "function(request, regions) that returns one of the regions.",
     },
     {
       name = "weights", type = "numbers_by_name", min = 0, max = 1e9,
