@@ -145,7 +145,8 @@ describe("flags", function()
       { { "--moon", "2" }, "try: --moon is not available: there is no moon" },
       { { "a", "b" }, "try: unexpected argument 'b'" },
     } do
-      assert.equal(case[2] .. hint, message_of(table.unpack(case[1])))
+      local expected = (case[2] .. hint):gsub("%?;", "?")
+      assert.equal(expected, message_of(table.unpack(case[1])))
     end
   end)
 

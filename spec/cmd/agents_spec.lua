@@ -110,7 +110,7 @@ describe("flags of session graphs #host", function()
   end)
 
   it("let searches say how many tasks there are", function()
-    local found = shell("capacity --workload rag --rate 1 --from 1 --to 2 --target ttft_ms.p50=1e6 "
+    local found = shell("capacity --workload rag --from 1 --to 2 --target ttft_ms.p50=1e6 "
       .. "--replications 1 --max-requests 60 --quiet")
     assert.equal(0, found.status, found.err)
   end)

@@ -263,11 +263,15 @@ hardware:
   it("suggests the nearest name", function()
     local code, message = commands.error_of("models", "qwen3-14")
     assert.equal("usage", code)
-    assert.matches("unknown model 'qwen3-14'; did you mean 'qwen3-14b'?", message, 1, true)
+    assert.matches("unknown model 'qwen3-14' (to add a model: --model FOLDER with its config.json); did "
+      .. "you mean 'qwen3-14b'?", message, 1, true)
     message = select(2, commands.error_of("models", "RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"))
-    assert.matches("did you mean 'Llama-3.3-70B-Instruct-FP8'?; to add a model", message, 1, true)
+    assert.matches("did you mean 'Llama-3.3-70B-Instruct-FP8'?", message, 1, true)
     message = select(2, commands.error_of("models", "llama-70b-fp8"))
-    assert.matches("nearest known: llama-2-7b-hf, ", message, 1, true)
+    assert.matches("'llama-2-70b-hf'? Others that begin alike: llama-2-7b-hf, ", message, 1, true)
+    message = select(2, commands.error_of("models", "zzzzzzzzzz"))
+    assert.matches("config.json); nearest known: ", message, 1, true)
+    assert.is_nil(message:find("?;", 1, true))
   end)
 end)
 

@@ -456,7 +456,8 @@ describe("wrong flags of blis run", function()
         .. "--prefill-decode-instances, or --prefill-instances and --decode-instances" },
     } do
       local message = message_of(table.unpack(case[1]))
-      assert.equal(case[2], message:sub(1, #case[2]))
+      local expected = case[2]:gsub("%?;", "?")
+      assert.equal(expected, message:sub(1, #expected))
     end
   end)
 

@@ -171,7 +171,7 @@ describe("blis trace", function()
         "trace cut: --end is 5000000; it must be after --start, which is 9000000 (or 0 for no "
           .. "end)" },
       { { "cut", file, "--strat", "9s" },
-        "trace cut: unknown flag '--strat'; did you mean '--start'?" .. hint "cut" },
+        "trace cut: unknown flag '--strat'; did you mean '--start'?" .. hint("cut"):sub(2) },
       { { "scale", file }, "trace scale: expected either --factor or --rate" .. hint "scale" },
       { { "scale", file, "--factor", "2", "--rate", "3" },
         "trace scale: --factor cannot be combined with --rate" .. hint "scale" },
@@ -189,7 +189,7 @@ describe("blis trace", function()
       { { "cap", file }, "trace cap: --turns is missing" .. hint "cap" },
       { { "filter", file }, "trace filter: --where is missing" .. hint "filter" },
       { { "filter", file, "--where", "prompt_token > 1" }, "trace filter: --where: a request has "
-        .. "no 'prompt_token'; did you mean 'prompt_tokens'?" .. hint "filter" },
+        .. "no 'prompt_token'; did you mean 'prompt_tokens'?" .. hint("filter"):sub(2) },
       { { "filter", file, "--where", "1 +" }, "trace filter: --where: '1 +' is not a Lua "
         .. "expression: unexpected symbol near <eof>" .. hint "filter" },
       { { "cut", file, "--start", "99h", "-o", "x.jsonl" },

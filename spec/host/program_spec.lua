@@ -46,7 +46,7 @@ local lines = {
   live = "--gateway 127.0.0.1:0 --duration 10ms", -- ends by itself
   observe = "--target " .. endpoint .. " --max-send-delay 1h --num-requests 2 --rate 1000 "
     .. "--output-tokens 2",
-  recommend = "--prompt-tokens 64 --output-tokens 8 --target ttft_ms.p50=0.001 --gpus 2 "
+  recommend = "--prompt-tokens 64 --output-tokens 8 --target ttft_ms.p50=0.001ms --gpus 2 "
     .. "--layouts aggregated --tp-degrees 2 "
     .. "--hardware H100 --from 8 --replications 1 --quiet", -- nothing keeps it: soon over
   plot = "@/a.blis --height 5", replay = "@/t.csv",
@@ -297,6 +297,8 @@ local instead = {
   ["compare --routing-scorers"] = compared .. " --routing-scorers queue-depth:1",
   ["models --enable-expert-parallel"] = "mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
     .. "--enable-expert-parallel",
+  ["capacity --rate"] = small .. " --target ttft_ms.p50=1e6 --vary num-instances --from 1 --to 1 "
+    .. "--replications 1 --max-requests 12 --quiet --rate 8",
   ["capacity --workload-spec"] = small .. " --target ttft_ms.p50=1e6 --vary num-instances "
     .. "--from 1 --to 1 --replications 1 --max-requests 12 --quiet "
     .. "--workload-spec tests/data/workload/many.yaml",
@@ -355,7 +357,7 @@ for _, name in ipairs { "run", "capacity", "compare", "recommend" } do
     local line = lines[name]:gsub("^%-%-num%-requests %d+", "")
       .. " --graphs tests/data/graphs/weka.jsonl --graph-limit 2 "
     instead[name .. " " .. flag] = line .. value
-      .. (name == "recommend" and "" or " --rate 1")
+      .. ((name == "recommend" or name == "capacity") and "" or " --rate 1")
   end
 end
 -- Only calibrated states what its coefficients were fitted to.

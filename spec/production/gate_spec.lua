@@ -138,6 +138,21 @@ describe("the gate", function()
     assert.matches("Undecided changes", text(-0.114, "none"))
   end)
 
+  it("counts undecided changes for the worse", function()
+    local function count(better, low, high, verdict)
+      local pair = { change = (low + high) / 2, low = low, high = high }
+      return gate.undecided_worse { tolerance = 0.02, comparisons = { { pair = pair,
+        figure = { better = better }, verdict = verdict or "none" } } }
+    end
+    assert.equal(1, count("lower", 0.1, 0.2))
+    assert.equal(1, count("higher", -0.2, -0.1))
+    assert.equal(0, count("lower", -0.2, -0.1))
+    assert.equal(0, count("higher", 0.1, 0.2))
+    assert.equal(0, count("lower", -0.1, 0.3))
+    assert.equal(0, count("lower", 0.005, 0.02))
+    assert.equal(0, count("lower", 0.1, 0.2, "regression"))
+  end)
+
   it("reads suites in YAML and JSON", function()
     folders.with(function(folder)
       os.execute("mkdir " .. folder)

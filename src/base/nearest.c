@@ -57,6 +57,15 @@ static bool is_prefix(const char *wanted, const char *word) {
   return wanted[i] == '\0' && i >= LEAST_PREFIX + strspn(wanted, "-");
 }
 
+/*
+ * Returns the largest distance of a misspelling: a third of the letters, and less than half of
+ * them. Leading dashes of flags are no letters.
+ */
+static size_t most_changes(const char *word, size_t length) {
+  size_t letters = length - strspn(word, "-");
+  return (letters == 4 ? 1 : (letters + 2) / 3) * CHANGE;
+}
+
 void blis_nearest_offer(blis_nearest *nearest, const char *word) {
   blis_word_list_add(nearest->known, sizeof nearest->known, word);
   size_t wanted_length = strlen(nearest->wanted);
@@ -66,7 +75,7 @@ void blis_nearest_offer(blis_nearest *nearest, const char *word) {
     return;
   }
   size_t d = distance(nearest->wanted, wanted_length, word, length);
-  bool is_misspelling = d <= (length + 2) / 3 * CHANGE && d < length * CHANGE;
+  bool is_misspelling = d <= most_changes(word, length) && d < length * CHANGE;
   if (!is_misspelling && is_prefix(nearest->wanted, word)) {
     d += MAX_LENGTH * CHANGE;
   } else if (!is_misspelling) {

@@ -34,6 +34,15 @@ static void the_word_itself_is_never_suggested(void) {
   CHECK_STR(blis_nearest_suggest(&nearest).text, "; did you mean 'prefill_us'?");
 }
 
+/* Half of the letters differ. Dashes of flags are no letters. */
+static void words_of_four_letters_differ_in_one(void) {
+  blis_nearest nearest = {.wanted = "--port"};
+  blis_nearest_offer(&nearest, "--spot");
+  CHECK(nearest.word == NULL);
+  blis_nearest_offer(&nearest, "--part");
+  CHECK_STR(nearest.word, "--part");
+}
+
 static void strange_words_are_left_alone(void) {
   CHECK_STR(nearest_to("hash-ring"), "-");
   CHECK_STR(nearest_to(""), "-");
@@ -104,6 +113,7 @@ static void suggestions_are_sentences(void) {
 int main(void) {
   RUN(misspellings_are_recognised);
   RUN(the_word_itself_is_never_suggested);
+  RUN(words_of_four_letters_differ_in_one);
   RUN(strange_words_are_left_alone);
   RUN(of_equally_near_words_the_first_is_taken);
   RUN(a_swap_is_nearer_than_another_letter);

@@ -323,6 +323,20 @@ end
 -- thousand of them do not keep, more will not keep either.
 local usual_end, usual_instances = 1000000, 1024
 
+--- Fails for an objective that every cluster meets at the end of the range: a low rate and many
+--- instances always meet limits of latencies.
+local function check_objective(search, is_count)
+  local is_rate = search.parameter == "rate"
+  if is_rate == search.starts_kept or not (is_rate or is_count) then return end
+  for _, target in ipairs(search.targets) do
+    if not target.latency then return end
+  end
+  errors.invalid("capacity.objective: invalid value '%s' for %s with targets of latencies only: "
+    .. "expected '%s', because %s always meet them%s", search.starts_kept and "max" or "min",
+    search.parameter, is_rate and "max" or "min", is_rate and "low rates" or "many instances",
+    is_rate and "; to find the fewest instances for a rate, vary the instances" or "")
+end
+
 local function read_search(spec, surged)
   local values = schema.read(options.capacity, spec, "capacity")
   local search = {
@@ -336,6 +350,7 @@ local function read_search(spec, surged)
   local is_count = values.parameter:match "[%w_]+$" == "instances"
   search.to = values.to or math.max(is_count and usual_instances or usual_end, search.from)
   search.starts_kept = (values.objective or (is_count and "min" or "max")) == "max"
+  check_objective(search, is_count)
   search.integer = values.integer
   if search.integer == nil then search.integer = is_count end
   if search.from > search.to then

@@ -42,18 +42,26 @@ local function time_unit(name)
 end
 
 --- A limit in the unit of its metric: 500, and "500ms" or "0.5s" for a metric that is a time.
---- Returns nil and the expected form for other values.
+--- Returns nil and the expected form for other values. A fraction of a millisecond needs its unit,
+--- because such numbers are mostly seconds.
 ---@param name string of the metric
 ---@param limit number|string
 ---@return number?
 ---@return string?
 function targets.limit(name, limit)
-  if type(limit) == "number" and limit == limit then return limit end
   local unit = time_unit(name)
   local us, fault, number
-  if type(limit) == "string" then us, fault, number = units.parse(limit) end
+  if type(limit) == "number" and limit == limit then
+    fault, number = "no unit", limit
+  elseif type(limit) == "string" then
+    us, fault, number = units.parse(limit)
+  end
   if us and unit then return us / units.scale(unit) end
-  if fault == "no unit" then return number end
+  if fault == "no unit" and unit == "ms" and number > 0 and number < 1 then
+    return nil, ("a duration with its unit, %.6gms or %.6gs"):format(number, number)
+  elseif fault == "no unit" then
+    return number
+  end
   return nil, unit and ("a number of %s, or a duration such as 500ms"):format(unit) or "a number"
 end
 
@@ -63,10 +71,12 @@ end
 function targets.read(given)
   local list = {}
   for name, limit in pairs(given) do
-    local value = type(name) == "string" and targets.limit(name, limit)
+    local value, expected
+    if type(name) == "string" then value, expected = targets.limit(name, limit) end
     if not value then
       errors.invalid("capacity.targets: expected metrics with limits such as { [\"ttft_ms.p99\"] = "
-        .. "\"500ms\" }, got %s = %s", tostring(name), errors.show(limit))
+        .. "\"500ms\" }, got %s = %s%s", tostring(name), errors.show(limit),
+        type(limit) == "number" and expected and "; expected " .. expected or "")
     end
     name, limit = renamed.accept(figures.usual_name(name)), value
     local problem = figures.why_no_number(name)

@@ -54,8 +54,8 @@ local help_option = { name = "help", flag = "--help", type = "boolean", doc = "P
 ---@param format string
 function flags.fail(command, format, ...)
   local text = format:format(...):gsub("%-%-[%w-]+", command.typed or {})
-  local object = core.error_object("usage", ("%s: %s; 'blis %s --help' lists the flags"):format(
-    command.name, text, command.name))
+  local object = core.error_object("usage", ("%s: %s%s 'blis %s --help' lists the flags"):format(
+    command.name, text, text:find "%?$" and "" or ";", command.name))
   object.traceback = false
   error(object, 0)
 end

@@ -64,9 +64,21 @@ local function new_trial(parsed, option, section)
   end
 end
 
+--- Fails if the command line also sets the value that the search varies.
+local function check_not_set(parsed, option)
+  if not parsed.given[option.flag] then return end
+  flags.fail(definition, "%s cannot be combined with a search that varies it; --from and --to set "
+    .. "the range%s", option.flag, option.flag == "--rate"
+    and ". To find the fewest instances for a rate, add --vary num-instances" or "")
+end
+
 local function spec_of(parsed)
   local spec = search.spec(definition, parsed)
   local option, section = find_varied(spec.parameter or "rate")
+  check_not_set(parsed, option)
+  if option.flag == "--rate" then -- the traffic has a rate, which the search sets
+    parsed.values[section][option.name], parsed.given[option.flag] = spec.from or 1, true
+  end
   simulate.prepare(parsed)
   traffic.check_varied(definition, parsed, option.flag)
   local one = experiment_of(parsed)

@@ -23,7 +23,8 @@ local definition = {
     .. "traffic. Prints the changed metrics, the changed decisions with reasons, and the rules "
     .. "that the new policy violates. BASE and NEW are router configurations (blis import), "
     .. "scripts that return a policy or an experiment, or names of policies. Exit status: 3 if the "
-    .. "new policy is worse, 0 otherwise.",
+    .. "new policy is worse, 0 otherwise. With --strict, also 3 if a change for the worse is "
+    .. "undecided.",
   positional = { name = "BASE NEW", count = 2, doc = "The current policy, and the new one." },
   groups = {
     {
@@ -36,6 +37,8 @@ local definition = {
           flag = "--seeds", doc = "Runs of each policy in each scenario, with the same seeds." },
         { name = "tolerance", type = "number", min = 0, max = 1, default = 0.02,
           flag = "--tolerance", doc = "Fraction below which a change is no regression." },
+        { name = "strict", type = "boolean", default = false, flag = "--strict",
+          doc = "Undecided changes for the worse also end with status 3." },
         { name = "decisions", type = "integer", min = 1, max = 100000, default = 100,
           flag = "--decisions", doc = "Maximum number of changed decisions to report per "
             .. "scenario." },
@@ -94,5 +97,6 @@ return command.define(definition, function(parsed)
   write_all(result, values)
   local text = report.text(result)
   command.print(values.quiet and text:match "^[^\n]*\n" or text)
-  return result.is_regression and regressed or 0
+  local is_undecided = parsed.values.runs.strict and gate.undecided_worse(result) > 0
+  return (result.is_regression or is_undecided) and regressed or 0
 end)

@@ -90,13 +90,14 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const cha
   char similar[LIST_SIZE] = "";
   list_similar_models(catalogue, name, similar);
   blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, "");
+  bool has_suggestion = suggestion.text[0] != '\0';
   /* A single known name is already part of the suggestion. */
-  bool has_others = suggestion.text[0] == '\0' || strchr(similar, ',') != NULL;
+  bool has_others = !has_suggestion || strchr(similar, ',') != NULL;
+  const char *lead = has_suggestion ? " Others that begin alike: " : "; nearest known: ";
   return blis_fail(error, BLIS_ERR_INVALID,
-                   "unknown model '%.100s'%s%s%s; to add a model: --model FOLDER with its "
-                   "config.json",
-                   id, suggestion.text, has_others ? "; nearest known: " : "",
-                   has_others ? similar : "");
+                   "unknown model '%.100s' (to add a model: --model FOLDER with its config.json)"
+                   "%s%s%s",
+                   id, suggestion.text, has_others ? lead : "", has_others ? similar : "");
 }
 
 static const blis_catalogue_model *layered_of(const blis_catalogue *catalogue, const char *id) {

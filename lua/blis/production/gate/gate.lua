@@ -132,4 +132,26 @@ function gate.reviewed_text(result)
     .. "\n"
 end
 
+--- True for a change that its own interval finds, and the p-value among all comparisons does not.
+---@param result blis.gate.Result
+---@param one blis.gate.Comparison
+---@return boolean
+function gate.is_undecided(result, one)
+  local pair = one.pair
+  return one.verdict == "none" and pair.low ~= nil and pair.low * pair.high > 0
+    and math.abs(pair.change) > result.tolerance
+end
+
+--- Number of undecided changes for the worse.
+---@param result blis.gate.Result
+---@return integer
+function gate.undecided_worse(result)
+  local count = 0
+  for _, one in ipairs(result.comparisons) do
+    local is_worse = (one.pair.change > 0) == (one.figure.better == "lower")
+    if is_worse and gate.is_undecided(result, one) then count = count + 1 end
+  end
+  return count
+end
+
 return gate

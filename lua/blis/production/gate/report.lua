@@ -18,23 +18,11 @@ local function interval(pair)
   return ("%s to %s"):format(words.change(pair, pair.low), words.change(pair, pair.high))
 end
 
---- True for a change that its own interval finds, and the p-value among all comparisons does not.
-local function is_undecided(result, one)
-  local pair = one.pair
-  return one.verdict == "none" and pair.low ~= nil and pair.low * pair.high > 0
-    and math.abs(pair.change) > result.tolerance
-end
-
-local function is_worse(one)
-  return (one.pair.change > 0) == (one.figure.better == "lower")
-end
+local is_undecided = gate.is_undecided
 
 --- "no regression: 45 comparisons, 0 improved", or that changes for the worse are undecided.
 local function headline_without_regression(result)
-  local undecided = 0
-  for _, one in ipairs(result.comparisons) do
-    if is_undecided(result, one) and is_worse(one) then undecided = undecided + 1 end
-  end
+  local undecided = gate.undecided_worse(result)
   local summary = ("%d comparisons, %d improved"):format(#result.comparisons,
     gate.count(result, "improvement"))
   if undecided == 0 then return "no regression: " .. summary end
@@ -184,7 +172,8 @@ end
 ---@param result blis.gate.Result
 ---@return string
 function report.markdown(result)
-  local lines = { ("## %s %s"):format(result.is_regression and "❌" or "✅", headline(result)), "",
+  local lines = { ("## %s %s"):format(result.is_regression and "❌"
+    or gate.undecided_worse(result) > 0 and "⚠️" or "✅", headline(result)), "",
     about(result), "" }
   local some = told(result, false)
   if #some > 0 then lines[#lines + 1] = markdown_table(header, rows_of(result, some)) .. "\n" end
