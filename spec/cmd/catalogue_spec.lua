@@ -263,7 +263,8 @@ hardware:
   it("suggests the nearest name", function()
     local code, message = commands.error_of("models", "qwen3-14")
     assert.equal("usage", code)
-    assert.matches("unknown model 'qwen3-14' (to add a model: --model FOLDER with its config.json); did "
+    assert.matches("unknown model 'qwen3-14' (to add a model: --model FOLDER with its "
+      .. "config.json); did "
       .. "you mean 'qwen3-14b'?", message, 1, true)
     message = select(2, commands.error_of("models", "RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic"))
     assert.matches("did you mean 'Llama-3.3-70B-Instruct-FP8'?", message, 1, true)

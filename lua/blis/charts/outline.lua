@@ -38,6 +38,8 @@ local function place_of(us) return math.floor(math.log(math.max(us, 1), 10) * pe
 
 ---@class blis.charts.Outline
 ---@field to_us integer last arrival, at least 1
+---@field completed integer
+---@field drain_share number share of the run after the last arrival
 ---@field times table<string, blis.charts.Distribution> by kind
 ---@field p99 table<string, (number|false)[]> by kind, in ms; empty for few requests
 ---@field attainment (number|false)[] empty without targets
@@ -99,8 +101,9 @@ end
 function outline.of_result(r)
   if not r.keeps_records or #r.requests == 0 then return nil end
   local to_us = math.max(1, r.requests[#r.requests].arrival_us + 1)
-  local one = { to_us = to_us, times = {}, p99 = {}, attainment = {}, waiting = {}, running = {},
-    limits = limits_of(r) }
+  local one = { to_us = to_us, completed = r.completed,
+    drain_share = math.max(0, 1 - to_us / math.max(r.duration_us, 1)), times = {}, p99 = {},
+    attainment = {}, waiting = {}, running = {}, limits = limits_of(r) }
   local has_course = #r.requests >= fewest_requests
   for _, kind in ipairs(outline.kinds) do
     one.times[kind.name] = distribution_of(r, kind)

@@ -402,6 +402,35 @@ local function remembers(self, i)
   return self.table.points[i].remembers or self.table.points[self.baseline].remembers
 end
 
+local is_throughput = { requests_per_sec = true, tokens_per_sec = true }
+
+--- The mean of a number over the outlines of a policy; nil without outlines.
+local function mean_of_outlines(list, name)
+  if #list == 0 then return nil end
+  return mean_over(list, function(one) return one[name] end)
+end
+
+--- Why a difference has no winner although seeds agree on it; nil if nothing speaks against it. A
+--- percentile of few requests is their maximum. Throughput over a whole run also depends on the
+--- last requests, which run while no more arrive.
+local function caveat(self, i, metric, pair)
+  local a, b = self.outlines[self.baseline], self.outlines[i]
+  local percent = tonumber(metric:match "%.p([%d.]+)$")
+  local completed = percent and mean_of_outlines(a, "completed")
+  if completed and percent < 100 then
+    completed = math.min(completed, mean_of_outlines(b, "completed") or completed)
+    local least = math.ceil(100 / (100 - percent) - 1e-6)
+    return completed < least and ("the p%g of fewer than %d requests is close to their maximum; "
+      .. "run more requests"):format(percent, least) or nil
+  end
+  local tail = is_throughput[metric] and mean_of_outlines(a, "drain_share")
+  if not tail then return nil end
+  tail = math.max(tail, mean_of_outlines(b, "drain_share") or 0)
+  return math.abs(pair.change) <= tail and ("up to %s of the time is after the last arrival, and "
+    .. "the last requests decide it; compare steady.%s (--warm-up)"):format(format.percent(tail),
+    metric) or nil
+end
+
 -- A smaller change has no winner: it is real, and the model's error is larger.
 local practical_difference = 0.01
 
@@ -419,7 +448,7 @@ function Comparison:effect(i, metric)
   end
   local is_small = pair.kind == "ratio" and math.abs(pair.change) < practical_difference
   if pair.ties == pair.n or is_small or pair.is_inside_model_error
-    or pair.low ~= pair.high and not is_shown(self, pair) then
+    or caveat(self, i, metric, pair) or pair.low ~= pair.high and not is_shown(self, pair) then
     return "none"
   end
   return (pair.change > 0) == (direction > 0) and "better" or "worse"
@@ -458,7 +487,8 @@ local function sentence(self, i, metric)
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
   local is_small = pair.kind == "ratio" and math.abs(pair.change) < practical_difference
-  if direction ~= 0 and not is_small and not pair.is_inside_model_error then
+  local doubt = caveat(self, i, metric, pair)
+  if direction ~= 0 and not is_small and not pair.is_inside_model_error and not doubt then
     verb = (pair.change > 0) == (direction > 0) and "beats" or "loses to"
   end
   local sign = pair.change > 0 and 1 or -1
@@ -470,7 +500,7 @@ local function sentence(self, i, metric)
     pair.windows and words.skew(pair) or (", %d pairs%s"):format(pair.n,
       evidence_text(self, pair)))
     .. (is_small and (", too little to matter (below %g %%)"):format(practical_difference * 100)
-      or "")
+      or doubt and "; no winner: " .. doubt or "")
 end
 
 --- "; inside the error of the model between these setups (13%)", or "".
