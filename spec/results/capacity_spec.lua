@@ -214,17 +214,18 @@ describe("blis.capacity", function()
     end
   end)
 
-  it("takes fractions of a unit with the unit alone", function()
+  it("accepts fractions of a millisecond in text only with their unit", function()
     local limit = require "blis.capacity.targets".limit
     for _, name in ipairs { "ttft_ms.p99", "itl_ms.mean", "e2e_ms.p50" } do
-      for _, value in ipairs { 0.5, "0.5", 0.001, "0.999" } do
+      for _, value in ipairs { "0.5", "0.001", "0.999" } do
         local number, expected = limit(name, value)
         assert.is_nil(number)
         says(expected, "a duration with its unit")
       end
       assert.equal(0.5, limit(name, "0.5ms"))
       assert.equal(500, limit(name, "0.5s"))
-      assert.equal(1, limit(name, 1))
+      assert.equal(0.5, limit(name, 0.5)) -- the name states the unit of a number in Lua
+      assert.equal(1, limit(name, "1"))
       assert.equal(0, limit(name, 0))
     end
     assert.equal(0.5, limit("cache_hit_rate_overall", 0.5))
@@ -246,8 +247,8 @@ describe("blis.capacity", function()
       "capacity.targets: ttft_ms contains count, mean, min, p50")
     says(message(search, { targets = { routing = 5 } }), "routing is not a number but a string")
     says(message(search, { targets = { by_tenant = 5 } }), "by_tenant is a list, not a number")
-    says(message(search, { targets = { ["ttft_ms.p99"] = 0.5 } }), "ttft_ms.p99 = 0.5; expected a "
-      .. "duration with its unit, 0.5ms or 0.5s")
+    says(message(search, { targets = { ["ttft_ms.p99"] = "0.5" } }), "ttft_ms.p99 = '0.5'; "
+      .. "expected a duration with its unit, 0.5ms or 0.5s")
     says(message(blis.capacity, { limit = 3 }), "expected either a trial")
     says(message(search, { experiment = experiment { keep_records = false } }),
       "keeps no records")

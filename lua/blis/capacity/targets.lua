@@ -42,8 +42,8 @@ local function time_unit(name)
 end
 
 --- A limit in the unit of its metric: 500, and "500ms" or "0.5s" for a metric that is a time.
---- Returns nil and the expected form for other values. A fraction of a millisecond needs its unit,
---- because such numbers are mostly seconds.
+--- Returns nil and the expected form for other values. In text, a fraction of a millisecond
+--- needs its unit, because such numbers are mostly seconds.
 ---@param name string of the metric
 ---@param limit number|string
 ---@return number?
@@ -51,11 +51,8 @@ end
 function targets.limit(name, limit)
   local unit = time_unit(name)
   local us, fault, number
-  if type(limit) == "number" and limit == limit then
-    fault, number = "no unit", limit
-  elseif type(limit) == "string" then
-    us, fault, number = units.parse(limit)
-  end
+  if type(limit) == "number" and limit == limit then return limit end
+  if type(limit) == "string" then us, fault, number = units.parse(limit) end
   if us and unit then return us / units.scale(unit) end
   if fault == "no unit" and unit == "ms" and number > 0 and number < 1 then
     return nil, ("a duration with its unit, %.6gms or %.6gs"):format(number, number)
@@ -76,7 +73,7 @@ function targets.read(given)
     if not value then
       errors.invalid("capacity.targets: expected metrics with limits such as { [\"ttft_ms.p99\"] = "
         .. "\"500ms\" }, got %s = %s%s", tostring(name), errors.show(limit),
-        type(limit) == "number" and expected and "; expected " .. expected or "")
+        tonumber(limit) and expected and "; expected " .. expected or "")
     end
     name, limit = renamed.accept(figures.usual_name(name)), value
     local problem = figures.why_no_number(name)
