@@ -133,7 +133,8 @@ describe("blis sweep submit #host", function()
         assert.equal(wanted, held(folder, "p"))
       end
       local watched = shell "blis sweep watch k8s --once"
-      small.says(watched, "s: 12 of 12 trials, 2 failed; 3 journals")
+      -- A part without trials, which the keys may give, writes no journal.
+      assert.matches("s: 12 of 12 trials, 2 failed; [23] journals", watched)
       assert.matches("failed: a=6 seed=42: error: .-six %([^)]+%.jsonl%)", watched)
     end)
   end)
