@@ -1,5 +1,6 @@
 #include "lua/files/terminal.h"
 
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -12,11 +13,21 @@ int bind_is_terminal(lua_State *L) {
   return 1;
 }
 
+/* WebAssembly has no terminal: the page or script that runs it reads the text. */
+static bool is_terminal(int stream) {
+#ifdef __EMSCRIPTEN__
+  (void)stream;
+  return false;
+#else
+  return isatty(stream);
+#endif
+}
+
 int bind_terminal_size(lua_State *L) {
   static const char *const streams[] = {"error", "output", NULL};
   static const int numbers[] = {STDERR_FILENO, STDOUT_FILENO};
   int stream = numbers[check_word(L, 1, "error", streams)];
-  if (!isatty(stream)) {
+  if (!is_terminal(stream)) {
     lua_pushnil(L);
     return 1;
   }
